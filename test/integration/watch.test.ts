@@ -10,6 +10,7 @@ import type { Incident } from "../../src/core/contract/run-summary.ts";
 import { payloadOf } from "../../src/core/contract/token-claims.ts";
 import { IncidentLog } from "../../src/core/incidents/incident-log.ts";
 import { signJwt } from "../../src/core/os/jwt.ts";
+import { procman as cli } from "../support/cli.ts";
 import {
   eventually,
   folderWith,
@@ -281,6 +282,53 @@ test("2.4 a change that waits for its interval when a reload replaces the watche
   process.kill(procman.pid, "SIGHUP");
   await procman.line(/^web .*restarts: src\/a\.ts has changed/);
   await procman.count(/^web .*started/, 2);
+});
+
+test("2.4 each process counts changes by its own watcher; a reload of it restarts nothing, and counts from then on", async (context) => {
+  const watched = { cmd: "sleep 1000", watch: ["src"] };
+  const processes = (exts: readonly string[]): readonly ProcessConfig[] => [
+    { id: "code", ...watched },
+    { id: "style", ...watched, watcher: { exts } },
+  ];
+  const procman = startWatching(context, processes(["css"]), ["src/a.ts", "src/b.css", "src/c.html"]);
+  const [code, style] = (await procman.count(/started \(pid/, 2)).toSorted().map(pidIn);
+  await waitForFingerprint(procman);
+  await tick();
+  write(procman, "src/b.css");
+  await procman.line(/^style .*restarts: src\/b\.css has changed/);
+  const second = pidIn((await procman.count(/^style .*started \(pid/, 2))[1] ?? "");
+  await processExit(style ?? 0);
+  await tick();
+  write(procman, "src/a.ts");
+  await procman.line(/^code .*restarts: src\/a\.ts has changed/);
+  await processExit(code ?? 0);
+  assert.ok(isAlive(second), "style has nothing to do with .ts");
+  const config = { processes: processes(["html"]), watcher: { interval: 100 } };
+  writeFileSync(join(procman.folder, "procman.json"), JSON.stringify(config));
+  assert.equal((await cli(procman.folder, ["reload"])).code, 0);
+  assert.ok(isAlive(second), "the reload restarts nothing");
+  await tick();
+  write(procman, "src/c.html");
+  await procman.line(/^style .*restarts: src\/c\.html has changed/);
+  assert.equal(procman.lines.filter((line) => /restarts:/.test(line)).length, 3);
+});
+
+test("2.4 a change that waits for the interval of one process isn't lost when a reload changes the watcher of another one", async (context) => {
+  const web = { id: "web", cmd: "sleep 1000", watch: ["src"] };
+  const mail = { ...web, id: "mail", watcher: { exts: ["css"] } };
+  const procman = startWatching(context, [web, mail], ["src/a.ts"], { interval: 600_000 });
+  await procman.count(/started \(pid/, 2);
+  await waitForFingerprint(procman);
+  await tick();
+  write(procman, "src/a.ts");
+  await flushEvents(procman);
+  const processes = [web, { ...mail, watcher: { exts: ["html"] } }];
+  writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes, watcher: { interval: 600_000 } }));
+  process.kill(procman.pid, "SIGHUP");
+  await procman.line(/^web .*restarts: src\/a\.ts has changed/);
+  await procman.count(/^web .*started/, 2);
+  await flushEvents(procman);
+  assert.equal(procman.lines.filter((line) => /restarts:/.test(line)).length, 1);
 });
 
 test("2.4 a restart for a changed file in which the service is killed is completed by the next service", async (context) => {

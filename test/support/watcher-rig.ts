@@ -5,7 +5,7 @@ import { dirname, join, relative } from "node:path";
 import type { TestContext } from "node:test";
 import type { WatchSource } from "../../src/core/file-watcher/inotify.ts";
 import type { WatchSettings } from "../../src/core/file-watcher/path-filter.ts";
-import { type OpenedWatcher, Watcher } from "../../src/core/file-watcher/watcher.ts";
+import { type ChangedFiles, type OpenedWatcher, Watcher } from "../../src/core/file-watcher/watcher.ts";
 
 /** The defaults of the specification, except for the interval. */
 const DEFAULTS: WatchSettings = {
@@ -17,6 +17,8 @@ const DEFAULTS: WatchSettings = {
 
 /** Time limit of a wait. Milliseconds. */
 const TIMEOUT_MS = 20_000;
+
+type RigOptions = { readonly kernel?: WatchSource; readonly own?: readonly string[] };
 
 export class WatcherRig {
   readonly folder: string;
@@ -38,33 +40,47 @@ export class WatcherRig {
   async open(
     entries: readonly string[],
     settings: Partial<WatchSettings> = {},
-    more: { readonly kernel?: WatchSource; readonly own?: readonly string[] } = {},
+    more: RigOptions = {},
   ): Promise<OpenedWatcher> {
-    const { kernel, own = [] } = more;
+    const [opened] = await this.openViews(entries, [{ settings, changes: this.changes }], more);
+    return opened as OpenedWatcher;
+  }
+
+  /** A watcher with several views; `changes` gets what each reports. */
+  async openViews(
+    entries: readonly string[],
+    views: readonly { readonly settings: Partial<WatchSettings>; readonly changes: string[][] }[],
+    { kernel, own = [] }: RigOptions = {},
+  ): Promise<readonly OpenedWatcher[]> {
+    const paths = entries.map((entry) => this.at(entry));
+    const folders = { folder: this.folder, own: own.map((path) => this.at(path)) };
     return new Promise((resolve) => {
-      this.#watcher = new Watcher(
-        entries.map((entry) => this.at(entry)),
-        { ...DEFAULTS, ...settings },
-        { folder: this.folder, own: own.map((path) => this.at(path)) },
-        {
-          opened: resolve,
-          changed: (files) => {
-            this.changes.push(files.map(({ file }) => relative(this.folder, file)));
-            this.#wake();
-          },
-          warn: (text) => {
-            this.warnings.push(text.replaceAll(`${this.folder}/`, ""));
-            this.#wake();
-          },
-          ...(kernel === undefined ? {} : { kernel }),
+      const opened: OpenedWatcher[] = [];
+      const ports = views.map(({ settings, changes }) => ({
+        settings: { ...DEFAULTS, ...settings },
+        opened: (one: OpenedWatcher) => {
+          if (opened.push(one) === views.length) resolve(opened);
         },
-      );
+        changed: (files: readonly ChangedFiles[]) => {
+          changes.push(files.map(({ file }) => relative(this.folder, file)));
+          this.#wake();
+        },
+        warn: (text: string) => {
+          this.warnings.push(text.replaceAll(`${this.folder}/`, ""));
+          this.#wake();
+        },
+      }));
+      this.#watcher = new Watcher(paths, ports, folders, kernel);
       this.#watcher.open();
     });
   }
 
   get fingerprint(): number {
-    return this.#watcher?.fingerprint ?? 0;
+    return this.fingerprintOf(0);
+  }
+
+  fingerprintOf(position: number): number {
+    return this.#watcher?.fingerprintOf(position) ?? 0;
   }
 
   close(): void {

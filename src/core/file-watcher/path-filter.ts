@@ -56,6 +56,19 @@ export function pathFilter(entry: string, settings: WatchSettings, folders: Watc
   };
 }
 
+/** Includes what one of the two, which are of the same entry, includes. */
+export function eitherOf(one: PathFilter, other: PathFilter): PathFilter {
+  return {
+    ...one,
+    includes: (file) => one.includes(file) || other.includes(file),
+    includesIn: (folder) => {
+      const [byOne, byOther] = [one.includesIn(folder), other.includesIn(folder)];
+      return (name) => byOne(name) || byOther(name);
+    },
+    prunes: (folder) => one.prunes(folder) && other.prunes(folder),
+  };
+}
+
 /** Existing names that look like patterns, such as `app/[id]`, are taken as names. */
 function splitPattern(entry: string): { readonly path: string; readonly pattern?: string } {
   const parts = entry.split("/");

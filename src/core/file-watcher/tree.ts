@@ -25,6 +25,8 @@ const BATCH = 16;
 /** `changedAt`: milliseconds since 1970. */
 export type FileVisitor = (folder: string, name: string, changedAt: number) => void;
 
+export type FilePart = { readonly files: number; readonly fingerprint: number };
+
 export class WatchedTree {
   readonly #ports: TreePorts;
   readonly #folders = new Map<string, Folder>();
@@ -49,6 +51,20 @@ export class WatchedTree {
     let sum = 0;
     for (const folder of this.#folders.values()) sum = (sum + folder.fingerprint) >>> 0;
     return sum;
+  }
+
+  /** Number and fingerprint of the files that this filter includes. */
+  partOf({ includesIn }: PathFilter): FilePart {
+    const part = { files: 0, fingerprint: 0 };
+    for (const folder of this.#folders.values()) {
+      const includes = includesIn(folder.path);
+      for (const [name, stamp] of folder.files) {
+        if (!includes(name)) continue;
+        part.files += 1;
+        part.fingerprint = (part.fingerprint + folder.weightOf(name, stamp)) >>> 0;
+      }
+    }
+    return part;
   }
 
   /** Reads the names of all files, without reporting them. */
@@ -310,7 +326,11 @@ class Folder {
 
   #count(name: string, stamp: number): void {
     const previous = this.#files.get(name) ?? UNKNOWN;
-    if (previous !== stamp)
-      this.#fingerprint = (this.#fingerprint + Math.imul(textHash(name, this.#hash) | 1, stamp - previous)) >>> 0;
+    if (previous !== stamp) this.#fingerprint = (this.#fingerprint + this.weightOf(name, stamp - previous)) >>> 0;
+  }
+
+  /** What a file adds to a fingerprint. */
+  weightOf(name: string, stamp: number): number {
+    return Math.imul(textHash(name, this.#hash) | 1, stamp);
   }
 }

@@ -6,7 +6,8 @@ import { readlinkSync } from "node:fs";
 import { basename, dirname, resolve, sep } from "node:path";
 import { stampAt, statsOf, textHash } from "./file-stamp.ts";
 import { type WatchHandle, WatchLimitError, type WatchSource } from "./inotify.ts";
-import { type FileVisitor, type ScanWork, type TreePorts, WatchedTree } from "./tree.ts";
+import type { PathFilter } from "./path-filter.ts";
+import { type FilePart, type FileVisitor, type ScanWork, type TreePorts, WatchedTree } from "./tree.ts";
 
 /** Longest chain of links that the kernel follows. */
 const MAX_LINKS = 40;
@@ -53,11 +54,20 @@ export class WatchRoot {
   }
 
   get fingerprint(): number {
-    return (
-      ((this.#tree?.fingerprint ?? 0) +
-        (this.#stamp === undefined ? 0 : Math.imul(textHash(this.path) | 1, this.#stamp))) >>>
-      0
-    );
+    return ((this.#tree?.fingerprint ?? 0) + this.#weight) >>> 0;
+  }
+
+  /** Number and fingerprint of the files that this filter, of the same path, includes. */
+  partOf(filter: PathFilter): FilePart {
+    const { files, fingerprint } = this.#tree?.partOf(filter) ?? { files: 0, fingerprint: 0 };
+    return {
+      files: this.#stamp === undefined ? files : 1,
+      fingerprint: (fingerprint + this.#weight) >>> 0,
+    };
+  }
+
+  get #weight(): number {
+    return this.#stamp === undefined ? 0 : Math.imul(textHash(this.path) | 1, this.#stamp);
   }
 
   *open(): ScanWork {

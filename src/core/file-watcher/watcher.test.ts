@@ -341,3 +341,50 @@ test("2.4 the fingerprint depends only on the present files", async (context) =>
   assert.notEqual(now, fingerprint);
   assert.equal((await rig.open(["src"])).fingerprint, now);
 });
+
+test("2.4 views of the same paths share one watch on each folder, and each has the files and the interval of its settings", async (context) => {
+  const rig = new WatcherRig(context, ["src/a.ts", "src/style/b.css", "src/style/c.ts", "src/made/d.ts"]);
+  const [code, styles, all]: readonly [string[][], string[][], string[][]] = [[], [], []];
+  const watched: string[] = [];
+  const kernel: WatchSource = (folder, onEvent) => {
+    watched.push(folder);
+    return inotify(folder, onEvent);
+  };
+  const views = [
+    { settings: { skip: ["src/made"] }, changes: code },
+    { settings: { exts: ["css"] }, changes: styles },
+    { settings: { exts: [], intervalMs: 1 }, changes: all },
+  ];
+  const opened = await rig.openViews(["src"], views, { kernel });
+  assert.deepEqual(
+    opened.map(({ files }) => files),
+    [2, 1, 4],
+  );
+  const inside = watched.filter((folder) => folder.startsWith(rig.at("src")));
+  assert.equal(inside.length, new Set(inside).size, "a folder is watched once");
+  for (const file of ["src/a.ts", "src/style/b.css", "src/made/d.ts"]) rig.write(file);
+  await rig.until(() => new Set([code, styles, all].flat(2)).size === 3 && styles.length > 0 && code.length > 0, "all");
+  assert.deepEqual([code.flat(), styles.flat()], [["src/a.ts"], ["src/style/b.css"]]);
+  assert.deepEqual(new Set(all.flat()), new Set(["src/a.ts", "src/style/b.css", "src/made/d.ts"]));
+});
+
+test("2.4 the fingerprint of a view is that of a watcher with its settings alone", async (context) => {
+  const rig = new WatcherRig(context, ["src/a.ts", "src/b/c.css", "src/b/d.ts", ".env"]);
+  const [one, two] = [{ exts: ["css"] }, { skip: ["src/b"] }];
+  const alone: number[] = [];
+  for (const settings of [one, two]) {
+    alone.push((await rig.open(["src", ".env"], settings)).fingerprint);
+    rig.close();
+  }
+  const changes: string[][] = [];
+  const views = [one, two].map((settings) => ({ settings, changes }));
+  const opened = await rig.openViews(["src", ".env"], views);
+  assert.deepEqual(
+    opened.map(({ fingerprint }) => fingerprint),
+    alone,
+  );
+  rig.write("src/b/c.css");
+  await rig.until(() => changes.length > 0, "a change");
+  assert.notEqual(rig.fingerprintOf(0), alone[0]);
+  assert.equal(rig.fingerprintOf(1), alone[1]);
+});

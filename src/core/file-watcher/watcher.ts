@@ -1,10 +1,10 @@
-/** Watches paths and reports changed files: by events of the kernel, or else by polling. */
+/** Watches paths and reports changed files, to each view by its settings: by events of the kernel, or else by polling. */
 import { statfsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { monotonicMs } from "../os/clock.ts";
 import { inotify, WatchLimitError, type WatchSource } from "./inotify.ts";
-import { pathFilter, type WatchFolders, type WatchSettings } from "./path-filter.ts";
-import type { ScanWork } from "./tree.ts";
+import { eitherOf, type PathFilter, pathFilter, type WatchFolders, type WatchSettings } from "./path-filter.ts";
+import type { FilePart, FileVisitor, ScanWork } from "./tree.ts";
 import { WatchRoot } from "./watch-root.ts";
 
 /** The watched files at the start. */
@@ -16,14 +16,21 @@ export type OpenedWatcher = {
   readonly newest?: { readonly file: string; readonly at: number };
 };
 
-export type WatcherPorts = {
+/** What some processes see of the files, by their settings. All views of a watcher share its folders and files. */
+export type WatchView = {
+  readonly settings: WatchSettings;
   readonly opened: (opened: OpenedWatcher) => void;
   /** In order of their first change. */
   readonly changed: (files: readonly ChangedFiles[]) => void;
-  /** Warnings for the user, as sentences. */
+  /** Warnings for the user, as sentences. What concerns all views is told to the first. */
   readonly warn: (text: string) => void;
-  readonly kernel?: WatchSource;
 };
+
+/** A view, and what is collected for it. */
+type OpenView = WatchView & { readonly batch: ChangeBatch; newest: OpenedWatcher["newest"] };
+
+/** A watched path, and which of its files each view includes. */
+type SharedRoot = { readonly root: WatchRoot; readonly filters: ReadonlyMap<OpenView, PathFilter> };
 
 /** Longest time of work between two turns of the event loop. */
 const SLICE_MS = 5;
@@ -36,48 +43,56 @@ const SCAN_DIVISOR = 20;
 const REMOTE = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x65735546, 0x786f4256]);
 
 export class Watcher {
-  readonly #ports: WatcherPorts;
+  readonly #views: readonly OpenView[];
   readonly #intervalMs: number;
-  readonly #roots: readonly WatchRoot[];
-  readonly #batch: ChangeBatch;
+  readonly #roots: readonly SharedRoot[];
   #kernel: WatchSource | undefined;
   #current: ScanWork | undefined;
   #queue: ScanWork[] = [];
   #timer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
   #eventAt = 0;
-  #newest: OpenedWatcher["newest"];
   #isOpened = false;
   #isClosed = false;
 
-  /** `entries`: absolute paths, possibly with a pattern at the end. */
-  constructor(entries: readonly string[], settings: WatchSettings, folders: WatchFolders, ports: WatcherPorts) {
-    this.#ports = ports;
-    this.#intervalMs = settings.intervalMs;
-    this.#kernel = ports.kernel ?? inotify;
-    this.#batch = new ChangeBatch(settings.intervalMs, ports.changed);
-    this.#roots = [...new Set(entries)].map(
-      (entry) =>
-        new WatchRoot({
-          filter: pathFilter(entry, settings, folders),
-          folder: folders.folder,
-          kernel: () => this.#kernel,
-          onDirty: () => this.#onDirty(),
-          report: (file) => this.#batch.add(file, this.#kernel === undefined ? monotonicMs() : this.#eventAt),
-        }),
-    );
+  /** `entries`: absolute paths, possibly with a pattern at the end. `views`: at least one. */
+  constructor(
+    entries: readonly string[],
+    views: readonly WatchView[],
+    folders: WatchFolders,
+    kernel: WatchSource = inotify,
+  ) {
+    this.#kernel = kernel;
+    this.#views = views.map((view) => ({
+      ...view,
+      batch: new ChangeBatch(view.settings.intervalMs, view.changed),
+      newest: undefined,
+    }));
+    this.#intervalMs = Math.min(...views.map(({ settings }) => settings.intervalMs));
+    this.#roots = [...new Set(entries)].map((entry) => {
+      const filters = new Map(this.#views.map((view) => [view, pathFilter(entry, view.settings, folders)] as const));
+      const root = new WatchRoot({
+        filter: [...filters.values()].reduce((one, other) => eitherOf(one, other)),
+        folder: folders.folder,
+        kernel: () => this.#kernel,
+        onDirty: () => this.#onDirty(),
+        report: (file) => this.#report(file, filters),
+      });
+      return { root, filters };
+    });
   }
 
-  /** One number for the state of all watched files, by their last known stamps. */
-  get fingerprint(): number {
-    return this.#roots.reduce((sum, root) => (sum + root.fingerprint) >>> 0, 0);
+  /** One number for the state of all files that a view includes, by their last known stamps. `position`: of the view. */
+  fingerprintOf(position: number): number {
+    const view = this.#views[position];
+    return view === undefined ? 0 : this.#stateOf(view).fingerprint;
   }
 
   open(): void {
-    const remote = this.#roots.find(({ path }) => isRemote(path));
+    const remote = this.#roots.find(({ root: { path } }) => isRemote(path));
     if (remote !== undefined) {
       this.#kernel = undefined;
-      this.#ports.warn(`${remote.path} is on a file system that doesn't report its changes; ${this.#pollingText()}`);
+      this.#warn(`${remote.root.path} is on a file system that doesn't report its changes; ${this.#pollingText()}`);
     }
     this.#enqueue(this.#open());
   }
@@ -86,39 +101,75 @@ export class Watcher {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     clearImmediate(this.#immediate);
-    this.#batch.take();
-    for (const root of this.#roots) root.unwatch();
+    for (const { batch } of this.#views) batch.take();
+    for (const { root } of this.#roots) root.unwatch();
   }
 
-  /** Closes it and returns the changes not reported yet. */
-  finish(): readonly ChangedFiles[] {
-    const changes = this.#isOpened ? this.#pendingChanges() : [];
+  /** Closes it and returns for each view the changes not reported yet. */
+  finish(): readonly (readonly ChangedFiles[])[] {
+    this.#isClosed = true;
+    if (this.#isOpened) this.#checkNow();
+    const changes = this.#views.map(({ batch }) => (this.#isOpened ? batch.take() : []));
     this.close();
     return changes;
   }
 
   *#open(): ScanWork {
-    for (const root of this.#roots) yield* root.open();
-    for (const root of this.#roots)
-      yield* root.stamp((folder, name, at) => {
-        if (at > (this.#newest?.at ?? 0)) this.#newest = { file: join(folder, name), at };
-      });
-    for (const { path, exists, size, emptyReason } of this.#roots) {
-      if (!exists) this.#ports.warn(`${path} doesn't exist yet; waiting for it`);
-      else if (size.files === 0) this.#ports.warn(emptyReason);
-    }
-    const sizes = this.#roots.map(({ size }) => size);
+    for (const { root } of this.#roots) yield* root.open();
+    for (const shared of this.#roots) yield* shared.root.stamp((...found) => this.#onStamp(shared, found));
+    for (const shared of this.#roots) this.#warnOf(shared);
     this.#isOpened = true;
-    this.#ports.opened({
-      files: sizes.reduce((sum, { files }) => sum + files, 0),
-      folders: sizes.reduce((sum, { folders }) => sum + folders, 0),
-      fingerprint: this.fingerprint,
-      ...(this.#newest === undefined ? {} : { newest: this.#newest }),
-    });
+    const folders = this.#roots.reduce((sum, { root }) => sum + root.size.folders, 0);
+    for (const view of this.#views) {
+      const { newest } = view;
+      view.opened({ ...this.#stateOf(view), folders, ...(newest === undefined ? {} : { newest }) });
+    }
     if (this.#kernel === undefined) this.#scanLater(0);
   }
 
-  #pendingChanges(): readonly ChangedFiles[] {
+  #onStamp({ filters }: SharedRoot, [folder, name, at]: Parameters<FileVisitor>): void {
+    for (const view of this.#views) {
+      if (at <= (view.newest?.at ?? 0)) continue;
+      const file = join(folder, name);
+      if (this.#includes(filters, view, file)) view.newest = { file, at };
+    }
+  }
+
+  #warnOf(shared: SharedRoot): void {
+    const { path, exists, emptyReason } = shared.root;
+    if (!exists) return this.#warn(`${path} doesn't exist yet; waiting for it`);
+    for (const view of this.#views) if (this.#partOf(shared, view).files === 0) view.warn(emptyReason);
+  }
+
+  #warn(text: string): void {
+    this.#views[0]?.warn(text);
+  }
+
+  #report(file: string, filters: SharedRoot["filters"]): void {
+    const at = this.#kernel === undefined ? monotonicMs() : this.#eventAt;
+    for (const view of this.#views) if (this.#includes(filters, view, file)) view.batch.add(file, at);
+  }
+
+  /** The files of a single view are those of the roots. */
+  #includes(filters: SharedRoot["filters"], view: OpenView, file: string): boolean {
+    return this.#views.length === 1 || filters.get(view)?.includes(file) === true;
+  }
+
+  #stateOf(view: OpenView): FilePart {
+    const parts = this.#roots.map((shared) => this.#partOf(shared, view));
+    return {
+      files: parts.reduce((sum, { files }) => sum + files, 0),
+      fingerprint: parts.reduce((sum, { fingerprint }) => (sum + fingerprint) >>> 0, 0),
+    };
+  }
+
+  #partOf({ root, filters }: SharedRoot, view: OpenView): FilePart {
+    const filter = filters.get(view);
+    if (this.#views.length > 1 && filter !== undefined) return root.partOf(filter);
+    return { files: root.size.files, fingerprint: root.fingerprint };
+  }
+
+  #checkNow(): void {
     const last = this.#kernel === undefined ? this.#scan() : this.#check();
     const left = this.#current === undefined ? this.#queue : [this.#current, ...this.#queue];
     try {
@@ -127,7 +178,6 @@ export class Watcher {
       // The next watcher meets the same limit and warns of it.
       if (!(error instanceof WatchLimitError)) throw error;
     }
-    return this.#batch.take();
   }
 
   #onDirty(): void {
@@ -138,15 +188,20 @@ export class Watcher {
 
   *#check(): ScanWork {
     this.#timer = undefined;
-    for (const root of this.#roots) yield* root.check();
-    this.#batch.arm();
+    for (const { root } of this.#roots) yield* root.check();
+    this.#arm();
   }
 
   *#scan(): ScanWork {
     const begin = performance.now();
-    for (const root of this.#roots) yield* root.scan();
-    this.#batch.arm();
+    for (const { root } of this.#roots) yield* root.scan();
+    this.#arm();
     this.#scanLater((performance.now() - begin) * SCAN_DIVISOR);
+  }
+
+  /** Once it is closed, nothing is reported any more: `finish` returns it. */
+  #arm(): void {
+    if (!this.#isClosed) for (const { batch } of this.#views) batch.arm();
   }
 
   #scanLater(leastMs: number): void {
@@ -184,9 +239,9 @@ export class Watcher {
   #fallBack({ code }: WatchLimitError): void {
     const limit = code === "ENOSPC" ? "fs.inotify.max_user_watches" : "fs.inotify.max_user_instances";
     this.#kernel = undefined;
-    for (const root of this.#roots) root.unwatch();
+    for (const { root } of this.#roots) root.unwatch();
     clearTimeout(this.#timer);
-    this.#ports.warn(
+    this.#warn(
       `the kernel has no more watches (${code}): ${this.#pollingText()}; to fix that, raise ${limit} by sysctl and restart procman`,
     );
     this.#queue = [];

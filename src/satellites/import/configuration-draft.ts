@@ -109,12 +109,6 @@ export class ConfigurationDraft {
     this.fields[field] = { ...(this.fields[field] as object | undefined), ...members };
   }
 
-  /** Files that no process watches: the watcher is one for all. */
-  skipFiles(patterns: readonly string[]): void {
-    const { skip = [] } = (this.fields.watcher ?? {}) as { readonly skip?: readonly string[] };
-    this.merge("watcher", { skip: [...new Set([...skip, ...patterns])] });
-  }
-
   /** What differs in one environment. */
   addToProfile(name: string, draft: ProcessDraft, members: Readonly<Record<string, unknown>>): void {
     this.profiles.set(name, [...(this.profiles.get(name) ?? []), { draft, members }]);

@@ -318,14 +318,14 @@ test("the Node of a version is that of nvm; without it the note says which one r
 });
 
 test("watch without ignore_watch leaves out what pm2 does, and takes files without a dot", async (context) => {
-  const { config } = await importedApp(context, { watch: true });
-  assert.deepEqual(config.watcher, {
+  const { app } = await importedApp(context, { watch: true });
+  assert.deepEqual(app.watcher, {
     exts: [],
     match: ["**/*"],
     skip: ["**/.*", "**/.*/**", "**/node_modules/**"],
   });
   const given = await importedApp(context, { watch: ["src"], ignore_watch: ["tmp", "**/*.log"] });
-  assert.deepEqual(given.config.watcher, {
+  assert.deepEqual(given.app.watcher, {
     exts: [],
     match: ["**/*"],
     skip: ["**/.git/**", "**/.procman/**", "**/tmp", "**/tmp/**", "**/*.log"],

@@ -166,22 +166,28 @@ function watching({ draft, fields, configuration, cwd }: Pm2App): void {
     "watch",
     paths.map((path) => configuration.path(cwd, path)),
   );
-  configuration.merge("watcher", {
+  const skip =
+    ignored === undefined
+      ? ["**/.*", "**/.*/**", "**/node_modules/**"]
+      : ["**/.git/**", "**/.procman/**", ...ignored.filter(isPlainPattern).flatMap(skippedBy)];
+  draft.set("watcher", {
     exts: [],
     match: ["**/*"],
+    skip: [...new Set(skip)],
     ...(delay !== undefined && { interval: delay }),
   });
-  if (ignored === undefined) return configuration.skipFiles(["**/.*", "**/.*/**", "**/node_modules/**"]);
-  const plain = ignored
-    .filter((pattern) => /^[\w./*-]+$/.test(pattern))
-    .map((pattern) => withoutEnd(pattern.replace(/^\.\//, ""), "/"));
-  const patterns = plain.flatMap((pattern) =>
-    pattern.includes("*") ? [pattern] : [`**/${pattern}`, `**/${pattern}/**`],
-  );
-  configuration.skipFiles(["**/.git/**", "**/.procman/**", ...patterns]);
-  const left = ignored.filter((pattern) => !/^[\w./*-]+$/.test(pattern));
+  const left = ignored?.filter((pattern) => !isPlainPattern(pattern)) ?? [];
   if (left.length > 0)
     draft.note("ignore_watch", `${left.join(", ")}: write them as patterns, such as **/*.log, in "skip" of "watcher"`);
+}
+
+function isPlainPattern(pattern: string): boolean {
+  return /^[\w./*-]+$/.test(pattern);
+}
+
+function skippedBy(pattern: string): readonly string[] {
+  const path = withoutEnd(pattern.replace(/^\.\//, ""), "/");
+  return path.includes("*") ? [path] : [`**/${path}`, `**/${path}/**`];
 }
 
 function files({ draft, fields, configuration, cwd }: Pm2App): void {
@@ -269,7 +275,7 @@ const APP_ADVICE: AdviceTable = {
     'without files the output is only in the stored log: "internalLogHours": 0 of the top level "logger" keeps none',
   install_url: "procman installs nothing",
   name_prefix: "procman has one name for each configuration, and groups: docs/guide/processes.md",
-  watch_options: 'the top level "watcher" has what counts as a change: docs/guide/reload.md',
+  watch_options: '"watcher" has what counts as a change: docs/guide/reload.md',
   vizion: "",
   force: "an id is unique; for several equal processes use a cluster: docs/guide/clusters.md",
   append_env_to_name: 'give each environment a configuration with a "name", or use profiles',

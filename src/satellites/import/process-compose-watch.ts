@@ -15,6 +15,7 @@ const IGNORED_FOLDERS = [
   "result",
 ] as const;
 const IGNORED_FILES = ["*.log", "*.log.gz", "*.swp", "*.swo", "*~", ".DS_Store"] as const;
+const IGNORED = [...IGNORED_FOLDERS.map((name) => `**/${name}/**`), ...IGNORED_FILES.map(anywhere)];
 
 /** `isManual`: procman would start a process that is watched. */
 export function importWatch(
@@ -27,23 +28,25 @@ export function importWatch(
     return void draft.note("watch", 'is left out, because the process is disabled: "watch" would start it here');
   const own = new ForeignFields(given, (field, advice) => draft.note(field, advice), "watch.");
   const roots = [own.any("paths") ?? []].flat().filter(isObject);
+  const skip = own.flag("disable_default_excludes") === true ? [] : [...IGNORED];
   const watched = roots.flatMap((each) => {
     const root = new ForeignFields(each, (field, advice) => draft.note(field, advice), "watch.paths.");
     const path = root.text("path") ?? ".";
     const place = configuration.path(cwd, path);
     const within = (pattern: string): string => `${place === "." ? "" : `${place}/`}${anywhere(pattern)}`;
-    configuration.skipFiles((root.texts("exclude") ?? []).map(within));
+    skip.push(...(root.texts("exclude") ?? []).map(within));
     const included = root.texts("include") ?? [];
     root.rest({}, "process-compose");
     if (included.length > 0) return included.map(within);
     return statIfSeen(resolve(cwd, path))?.isFile() === true ? place : within("*");
   });
   if (watched.length === 0) return void draft.note("watch", "names no path, so nothing is watched");
-  draft.set("watch", watched);
-  const ignored = [...IGNORED_FOLDERS.map((name) => `**/${name}/**`), ...IGNORED_FILES.map(anywhere)];
-  configuration.skipFiles(own.flag("disable_default_excludes") === true ? [] : ignored);
   const seconds = secondsIn(own.any("debounce")) ?? DEBOUNCE_SECONDS;
-  configuration.merge("watcher", { interval: Math.round(seconds * 1_000) });
+  configuration.merge("watcher", { skip: IGNORED });
+  draft.set("watch", watched).set("watcher", {
+    interval: Math.round(seconds * 1_000),
+    ...(skip.length !== IGNORED.length && { skip }),
+  });
   if (own.flag("cascade") === true)
     draft.note(
       "watch.cascade",
