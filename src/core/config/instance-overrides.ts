@@ -1,4 +1,5 @@
 /** Overrides of the numbers of instances in the file, applied before the checks. */
+import { isObject } from "../base/schema-check.ts";
 
 /** The number for a cluster that has `own` in the file; undefined: no override. */
 export type Scale = (cluster: string, own: number | "max") => number | undefined;
@@ -15,8 +16,4 @@ function withCount(process: unknown, scale: Scale): unknown {
   if (typeof instances !== "number" && instances !== "max") return process;
   const wanted = scale(process.id, instances);
   return wanted === undefined ? process : { ...process, cluster: { ...process.cluster, instances: wanted } };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -28,12 +28,8 @@ export function apiGroupErrors({ api }: PartialConfig): readonly Finding[] {
   const group = api === false ? undefined : api?.group;
   const [name, path] = typeof group === "object" ? [group.name, ["name"]] : [group, []];
   if (name === undefined || groupOf(name) !== undefined) return [];
-  return [
-    {
-      path: ["api", "group", ...path],
-      message: `Found ${show(name)}; this machine has no such group. Create it ("groupadd ${name}"), or correct the name.`,
-    },
-  ];
+  const message = `Found ${show(name)}; this machine has no such group. Create it ("groupadd ${name}"), or correct the name.`;
+  return [{ path: ["api", "group", ...path], message }];
 }
 
 /** `uid`: user id of procman. */

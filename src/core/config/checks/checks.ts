@@ -113,13 +113,12 @@ function processErrors(
   { now, stripsTypes, isStrippable = () => stripsTypes, misspelt, env }: CheckContext & Pick<PartialConfig, "env">,
 ): readonly Finding[] {
   const script = workerProblem({ ...process, env: { ...env, ...process.env } }, isStrippable);
+  const place = [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])];
   return [
     ...(misspelt?.has(showPath(path)) === true ? [] : commandErrors(process, path)),
     ...taskErrors(process, path),
     ...terminalErrors(process, path),
-    ...(script === undefined
-      ? []
-      : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
+    ...(script === undefined ? [] : [{ ...script, path: place }]),
     ...(["cron", "terminate"] as const).flatMap((key) => cronErrors(process[key], [...path, key], now)),
     ...timeZoneErrors(process.timeZone, [...path, "timeZone"]),
     ...variableErrors(process, path),
@@ -131,17 +130,12 @@ function processErrors(
 function taskErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {
   if (process.task !== true) return [];
   const starts = { autostart: process.autostart === true, cron: "cron" in process, watch: "watch" in process };
-  return Object.entries(starts).flatMap(([key, isSet]) =>
-    isSet
-      ? [
-          {
-            path: [...path, key],
-            at: "key" as const,
-            message: `Found ${show(key)} with "task", which is started by hand; remove one of them.`,
-          },
-        ]
-      : [],
-  );
+  const set = Object.entries(starts).flatMap(([key, isSet]) => (isSet ? [key] : []));
+  return set.map((key) => ({
+    path: [...path, key],
+    at: "key",
+    message: `Found ${show(key)} with "task", which is started by hand; remove one of them.`,
+  }));
 }
 
 function terminalErrors({ tty, stdin }: PartialProcess, path: JsonPath): readonly Finding[] {
@@ -154,13 +148,9 @@ function commandErrors(process: PartialProcess, path: JsonPath): readonly Findin
   if ("cmd" in process && "worker" in process)
     return [{ path: [...path, "worker"], at: "key", message: 'Found both "cmd" and "worker"; allowed: one of them.' }];
   // A process that isn't an object has been reported already.
-  if ("cmd" in process || "worker" in process || Object.keys(process).length === 0) return [];
-  return [
-    {
-      path,
-      message: 'Missing key "cmd" or "worker": a command line, or a script that runs in a separate Node process.',
-    },
-  ];
+  if (["cmd", "worker", "extends"].some((key) => key in process) || Object.keys(process).length === 0) return [];
+  const message = 'Missing key "cmd" or "worker": a command line, or a script that runs in a separate Node process.';
+  return [{ path, message }];
 }
 
 function cronErrors(pattern: string | undefined, path: JsonPath, now: Date): readonly Finding[] {
@@ -170,14 +160,8 @@ function cronErrors(pattern: string | undefined, path: JsonPath, now: Date): rea
 
 function timeZoneErrors(name: string | undefined, path: JsonPath): readonly Finding[] {
   const reason = name === undefined ? undefined : timeZoneProblem(name);
-  return reason === undefined
-    ? []
-    : [
-        {
-          path,
-          message: `Found ${show(name)}; allowed: the name of a time zone, such as "Europe/Berlin" or "UTC". ${reason}`,
-        },
-      ];
+  const allowed = 'the name of a time zone, such as "Europe/Berlin" or "UTC"';
+  return reason === undefined ? [] : [{ path, message: `Found ${show(name)}; allowed: ${allowed}. ${reason}` }];
 }
 
 function loggerErrors(logger: PartialConfig["logger"]): readonly Finding[] {

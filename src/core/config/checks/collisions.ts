@@ -27,11 +27,8 @@ export function idCollisions(
   for (const { process, path } of named(config)) {
     const { id } = process;
     const at = [...path, "id"];
-    if (id === "all")
-      findings.push({
-        path: at,
-        message: 'Found "all", which stands for all processes in commands; allowed: another id.',
-      });
+    const message = 'Found "all", which stands for all processes in commands; allowed: another id.';
+    if (id === "all") findings.push({ path: at, message });
     const own = [{ id, what: `the process ${show(id)}` }, ...clusterIds(process, parallelism)];
     const taken = own.flatMap((claim) => owners.get(claim.id) ?? [])[0];
     if (taken !== undefined) findings.push({ path: at, message: collision(id, taken, nameOf) });
@@ -86,16 +83,9 @@ function numberedPorts(
 ): readonly Ports[] {
   const { startPort, commonPort } = cluster ?? {};
   const own = typeof port === "number" ? [single(port, [...path, "port"])] : [];
-  const range =
-    typeof startPort !== "number"
-      ? []
-      : [
-          {
-            from: startPort,
-            to: startPort + count({ ...process, cluster }, parallelism) - 1,
-            path: [...path, "cluster", "startPort"],
-          },
-        ];
+  const first = typeof startPort === "number" ? startPort : undefined;
+  const to = (first ?? 0) + count({ ...process, cluster }, parallelism) - 1;
+  const range = first === undefined ? [] : [{ from: first, to, path: [...path, "cluster", "startPort"] }];
   const common = typeof commonPort === "number" ? [single(commonPort, [...path, "cluster", "commonPort"])] : [];
   return [...own, ...range, ...common];
 }
@@ -124,23 +114,11 @@ function clusterErrors(process: PartialProcess, path: JsonPath, parallelism: num
 function portVariableErrors({ cluster, env = {} }: PartialProcess, path: JsonPath): readonly Finding[] {
   const name = cluster?.portVariable;
   if (name === undefined) return [];
-  const at = [...path, "cluster", "portVariable"];
+  const portless = 'Found "portVariable" without "startPort", from which the instances get their ports.';
   if (!("startPort" in (cluster ?? {})))
-    return [
-      {
-        path: at,
-        message: 'Found "portVariable" without "startPort", from which the instances get their ports.',
-        at: "key",
-      },
-    ];
-  if (!Object.hasOwn(env, name)) return [];
-  return [
-    {
-      path: [...path, "env", name],
-      message: `Found ${show(name)}, which "cluster.portVariable" sets. Remove one of them.`,
-      at: "key",
-    },
-  ];
+    return [{ path: [...path, "cluster", "portVariable"], message: portless, at: "key" }];
+  const message = `Found ${show(name)}, which "cluster.portVariable" sets. Remove one of them.`;
+  return Object.hasOwn(env, name) ? [{ path: [...path, "env", name], message, at: "key" }] : [];
 }
 
 /** Fields that only the load balancer supports. */
@@ -197,11 +175,8 @@ export function pidFileCollisions(
       pathIn(folder, fill(pattern, names), process.user),
     );
     const taken = files.find((file) => owners.has(file));
-    if (taken !== undefined)
-      findings.push({
-        path: at,
-        message: `Found ${show(pattern)}, which ${owners.get(taken)} already uses; allowed: a separate pid file for each process.`,
-      });
+    const message = `Found ${show(pattern)}, which ${owners.get(taken ?? "")} already uses; allowed: a separate pid file for each process.`;
+    if (taken !== undefined) findings.push({ path: at, message });
     for (const file of files) owners.set(file, owners.get(file) ?? nameOf(at));
   }
   return findings;

@@ -84,17 +84,10 @@ export function filledIn(path: string): string {
 export function variableErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {
   const { env = {} } = process;
   const texts = fixedTexts(process, path);
-  return [
-    ...texts.flatMap(([text, place]) => (typeof text === "string" ? missingIn(text, place) : [])),
-    ...(env.PATH !== undefined && typeof env.PATH !== "string"
-      ? [
-          {
-            path: [...path, "env", "PATH"],
-            message: `Found ${show(env.PATH)}; allowed: a string, the folders to append.`,
-          },
-        ]
-      : []),
-  ];
+  const missing = texts.flatMap(([text, place]) => (typeof text === "string" ? missingIn(text, place) : []));
+  if (env.PATH === undefined || typeof env.PATH === "string") return missing;
+  const message = `Found ${show(env.PATH)}; allowed: a string, the folders to append.`;
+  return [...missing, { path: [...path, "env", "PATH"], message }];
 }
 
 /** Text that looks like a variable reference but isn't one: it stays as it is. */
@@ -127,10 +120,8 @@ function fixedTexts(
 
 function missingIn(text: string, path: JsonPath): readonly Finding[] {
   const [name] = expand(text, (each) => process.env[each]).missing;
-  if (name === undefined) return [];
-  return [
-    { path, message: `Found ${show(text)}, but ${name} is not set here; set it, or give a default: \${${name}:-…}.` },
-  ];
+  const message = `Found ${show(text)}, but ${name} is not set here; set it, or give a default: \${${name}:-…}.`;
+  return name === undefined ? [] : [{ path, message }];
 }
 
 function each(

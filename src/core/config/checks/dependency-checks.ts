@@ -68,16 +68,11 @@ function entryErrors(
       { path, message: `Found ${show(id)}; allowed: the id of another process of this file.${didYouMean(id, ids)}` },
     ];
   const isTwice = entries.find((other) => other.index === index && other.id === id) !== entry;
+  const isRefused = restart === true && condition !== undefined && isAboutEnd(condition);
+  const message = `Found true with the condition ${show(condition)}; allowed: with "started" or "ready".`;
   return [
     ...(isTwice ? [{ path, message: `Found ${show(id)} twice; allowed: each process once.` }] : []),
-    ...(restart === true && condition !== undefined && isAboutEnd(condition)
-      ? [
-          {
-            path: [...path, "restart"],
-            message: `Found true with the condition ${show(condition)}; allowed: with "started" or "ready".`,
-          },
-        ]
-      : []),
+    ...(isRefused ? [{ path: [...path, "restart"], message }] : []),
   ];
 }
 

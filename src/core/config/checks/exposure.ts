@@ -8,10 +8,6 @@ export function exposureWarnings({ api }: PartialConfig): readonly Finding[] {
   if (api === false || api?.hostname === undefined || isLoopback(api.hostname)) return [];
   if (api.tls !== undefined || api.insecure === true) return [];
   const remedy = `Add "tls": { "certificate": "…", "key": "…" }, or "insecure": true if a reverse proxy in front does that`;
-  return [
-    {
-      path: ["api", "hostname"],
-      message: `Found ${show(api.hostname)}, which other machines can reach, and no "tls": tokens and logs travel unencrypted. ${remedy}.`,
-    },
-  ];
+  const message = `Found ${show(api.hostname)}, which other machines can reach, and no "tls": tokens and logs travel unencrypted. ${remedy}.`;
+  return [{ path: ["api", "hostname"], message }];
 }

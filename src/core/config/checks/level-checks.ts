@@ -32,12 +32,9 @@ function problemOf(rule: Rule): Finding | undefined {
 function expressionProblem(regex: string, hasSeverity: boolean): Finding | undefined {
   try {
     const { groups } = new LinearExpression(regex);
-    return hasSeverity || groups > 0
-      ? undefined
-      : {
-          path: ["regex"],
-          message: `Found ${show(regex)} without "severity"; allowed: with "severity", or with a group that has the name of the level, such as "level=(\\\\w+)".`,
-        };
+    if (hasSeverity || groups > 0) return undefined;
+    const message = `Found ${show(regex)} without "severity"; allowed: with "severity", or with a group that has the name of the level, such as "level=(\\\\w+)".`;
+    return { path: ["regex"], message };
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     return { path: ["regex"], message: `${error.message}.` };

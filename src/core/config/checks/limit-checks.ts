@@ -43,12 +43,8 @@ export function limitsOf(
 /** `memoryMax` must exceed `memoryLimit`: a run that the kernel kills first is never stopped in order. */
 export function memoryErrors({ memoryLimit, memoryMax }: PartialProcess, path: JsonPath): readonly Finding[] {
   if (memoryLimit === undefined || memoryMax === undefined || parseSize(memoryMax) > parseSize(memoryLimit)) return [];
-  return [
-    {
-      path: [...path, "memoryMax"],
-      message: `Found ${show(memoryMax)}; allowed: more than "memoryLimit", which is ${show(memoryLimit)}.`,
-    },
-  ];
+  const message = `Found ${show(memoryMax)}; allowed: more than "memoryLimit", which is ${show(memoryLimit)}.`;
+  return [{ path: [...path, "memoryMax"], message }];
 }
 
 /** Open files that the keeper, and likewise the logger, need for each captured process and for everything else. */

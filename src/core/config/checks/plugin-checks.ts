@@ -15,20 +15,13 @@ type PartialPlugin = NonNullable<NonNullable<PartialConfig["plugins"]>[number]>;
 export function pluginErrors(plugin: PartialPlugin, path: JsonPath, strips: boolean): readonly Finding[] {
   const { url, integrity } = plugin;
   if (url === undefined) return [];
-  const message = addressProblem(url, strips);
-  return [
-    ...(message === undefined ? [] : [{ path: [...path, "url"], message }]),
-    ...(integrity === undefined || isPath(url) || schemeOf(url) === "https"
-      ? []
-      : [
-          {
-            path: [...path, "integrity"],
-            at: "key" as const,
-            message: `Found "integrity" for ${show(url)}; allowed: for a file or an https address.`,
-          },
-        ]),
-    ...optionErrors(plugin, path),
-  ];
+  const findings: Finding[] = [];
+  const problem = addressProblem(url, strips);
+  if (problem !== undefined) findings.push({ path: [...path, "url"], message: problem });
+  const message = `Found "integrity" for ${show(url)}; allowed: for a file or an https address.`;
+  if (integrity !== undefined && !isPath(url) && schemeOf(url) !== "https")
+    findings.push({ path: [...path, "integrity"], at: "key", message });
+  return [...findings, ...optionErrors(plugin, path)];
 }
 
 export function pluginWarnings({ url, integrity }: PartialPlugin, path: JsonPath): readonly Finding[] {

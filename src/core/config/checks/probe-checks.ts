@@ -93,15 +93,8 @@ function kindErrors(given: object, kinds: readonly string[], path: JsonPath): Fi
   const found = kinds.filter((kind) => kind in given);
   const allowed = kinds.map((kind) => JSON.stringify(kind)).join(", ");
   if (found.length === 0) return [{ path, message: `Found none of ${allowed}; allowed: exactly one of them.` }];
-  return found.length === 1
-    ? []
-    : [
-        {
-          path: [...path, found[1] as string],
-          at: "key",
-          message: `Found ${found.map((kind) => show(kind)).join(" and ")}; allowed: exactly one of ${allowed}.`,
-        },
-      ];
+  const message = `Found ${found.map((kind) => show(kind)).join(" and ")}; allowed: exactly one of ${allowed}.`;
+  return found.slice(1, 2).map((kind) => ({ path: [...path, kind], at: "key", message }));
 }
 
 function probeErrors(

@@ -48,13 +48,8 @@ function scriptWarnings({ worker, user }: PartialProcess, path: JsonPath, folder
   const [script] = [worker].flat();
   const file = script === undefined ? undefined : pathIn(folder, script, user);
   if (file === undefined || existsSync(file)) return [];
-  const place = typeof worker === "string" ? path : [...path, 0];
-  return [
-    {
-      path: place,
-      message: `Found ${show(script)}, but there is no file ${shownPath(file)}; create it, or correct "worker".`,
-    },
-  ];
+  const message = `Found ${show(script)}, but there is no file ${shownPath(file)}; create it, or correct "worker".`;
+  return [{ path: typeof worker === "string" ? path : [...path, 0], message }];
 }
 
 function inputWarnings(process: PartialProcess, path: JsonPath, context: FilesContext): readonly Finding[] {
@@ -123,22 +118,15 @@ function problemsOf(file: string): readonly string[] {
 
 function pluginWarnings(url: string | undefined, path: JsonPath, folder: string): readonly Finding[] {
   const source = url === undefined ? undefined : sourceOf(url, folder);
-  if (source?.kind === "file" && !existsSync(source.path))
-    return [
-      {
-        path,
-        message: `Found ${show(url)}, but there is no file ${shownPath(source.path)}; create it, or correct "url".`,
-      },
-    ];
+  if (source?.kind === "file") {
+    const message = `Found ${show(url)}, but there is no file ${shownPath(source.path)}; create it, or correct "url".`;
+    return existsSync(source.path) ? [] : [{ path, message }];
+  }
   if (source?.kind !== "package" || isInstalled(packageOf(source.name), folder)) return [];
   const name = packageOf(source.name);
   const remedy = `\`npm install ${name}\` there, or write "./${source.name}" for a file`;
-  return [
-    {
-      path,
-      message: `Found ${show(url)}, but there is no package ${show(name)} in ${join(folder, "node_modules")} or above; ${remedy}.`,
-    },
-  ];
+  const message = `Found ${show(url)}, but there is no package ${show(name)} in ${join(folder, "node_modules")} or above; ${remedy}.`;
+  return [{ path, message }];
 }
 
 function tlsWarnings(api: PartialConfig["api"], folder: string): readonly Finding[] {
