@@ -19,7 +19,6 @@ export type RotationConfiguration = {
   readonly gzip?: boolean | undefined;
 };
 
-/** Where the output goes. */
 export type LoggerConfiguration = {
   /** Print the output on procman's own output. Default: false. */
   readonly console?: boolean | undefined;
@@ -33,6 +32,17 @@ export type LoggerConfiguration = {
   readonly rotate?: false | RotationConfiguration | undefined;
 };
 
+export type WatcherConfiguration = {
+  /** Milliseconds from a change to the restart; all changes in this time count as one. Default: 1000. */
+  readonly interval?: number | undefined;
+  /** File extensions that count; empty: all. Default: ["ts","tsx","js","jsx","json"]. */
+  readonly exts?: readonly string[] | undefined;
+  /** Patterns; a file in a watched folder must match one of them. Default: ["**\/*.*"]. */
+  readonly match?: readonly string[] | undefined;
+  /** Patterns of files that don't count, and of folders that are not searched. Default: ["**\/.git/**"]. */
+  readonly skip?: readonly string[] | undefined;
+};
+
 /** A command with a time limit. */
 export type HookConfiguration = {
   /** Command line, run by /bin/sh with the folder, user and environment of the process. */
@@ -41,7 +51,6 @@ export type HookConfiguration = {
   readonly timeout?: number | undefined;
 };
 
-/** Commands that run before each start and after the end of each run: beforeStart and afterStop, each a command line or an object with cmd and timeout. */
 export type HooksConfiguration = {
   /** Runs before each start of the process, which starts only if this ends with code 0. */
   readonly beforeStart?: string | HookConfiguration | undefined;
@@ -49,7 +58,6 @@ export type HooksConfiguration = {
   readonly afterStop?: string | HookConfiguration | undefined;
 };
 
-/** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
 export type ReadyConfiguration = {
   /** The process accepts connections on this port of the loopback address; {port}: its own port, {port:ID}: that of another process. */
   readonly port?: number | "{port}" | string | undefined;
@@ -77,7 +85,6 @@ export type DependencyConfiguration = {
   readonly restart?: boolean | undefined;
 };
 
-/** Whether a ready run stays healthy: checked regularly by exactly one of port, http and exec. */
 export type HealthConfiguration = {
   /** Like ready.port. */
   readonly port?: number | "{port}" | string | undefined;
@@ -95,7 +102,6 @@ export type HealthConfiguration = {
   readonly startPeriod?: number | undefined;
 };
 
-/** Limits of the process, soft and hard, like the shell's ulimit; unlimited: none. */
 export type UlimitsConfiguration = {
   /** Address space. Bytes, or a text such as 2GB. */
   readonly as?: string | number | "unlimited" | undefined;
@@ -117,7 +123,6 @@ export type UlimitsConfiguration = {
   readonly stack?: string | number | "unlimited" | undefined;
 };
 
-/** Several instances of the process, with the ids ID-1, ID-2 and so on. */
 export type ClusterConfiguration = {
   /** How many instances; max: one for each processor. */
   readonly instances: number | "max";
@@ -145,108 +150,112 @@ export type ClusterConfiguration = {
 export type ProcessConfiguration = {
   /** Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. */
   readonly id: string;
+  /** Id of another process, whose fields this one takes, all but id, unless it sets them itself. Objects are merged key by key; everything else is replaced, and null removes it. */
+  readonly extends?: string | null | undefined;
   /** Full command line, run by /bin/sh. Exactly one of cmd and worker must be given. */
-  readonly cmd?: string | undefined;
+  readonly cmd?: string | null | undefined;
   /** JavaScript or TypeScript module that runs in a separate Node process, or a list of the module and its arguments. */
-  readonly worker?: string | readonly string[] | undefined;
+  readonly worker?: string | readonly string[] | null | undefined;
   /** cmd is a Node program: it has a channel (process.send, and the message shutdown before it is stopped), and in a cluster its first listen uses the shared socket, or the port of the instance; behind the load balancer it sees its clients' addresses. Default: false. */
-  readonly node?: boolean | undefined;
+  readonly node?: boolean | null | undefined;
   /** Its standard input stays open: for programs that end with their input, and for procman send. { "file": path }: it is this file, which each run opens with the rights of its user, and then ends. Without it, input is /dev/null. Default: false. */
-  readonly stdin?: boolean | { readonly file: string } | undefined;
+  readonly stdin?: boolean | { readonly file: string } | null | undefined;
   /** It runs on a terminal of its own, which takes input, too: for colors, prompts, job control and programs that fill the screen. Standard output and standard error are one stream. It needs perl. Default: false. */
-  readonly tty?: boolean | undefined;
+  readonly tty?: boolean | null | undefined;
   /** Working directory; the folder of the configuration file when omitted. */
-  readonly cwd?: string | undefined;
+  readonly cwd?: string | null | undefined;
   /** Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman's own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable. */
-  readonly env?: Readonly<Record<string, string | number | boolean | { readonly file: string } | { readonly env: string }>> | undefined;
+  readonly env?: Readonly<Record<string, string | number | boolean | { readonly file: string } | { readonly env: string } | null>> | null | undefined;
   /** File or files with more variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent. */
-  readonly envFile?: string | EnvFileConfiguration | readonly (string | EnvFileConfiguration)[] | undefined;
+  readonly envFile?: string | EnvFileConfiguration | readonly (string | EnvFileConfiguration)[] | null | undefined;
   /** Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; a list of names: these, too, with * at the end for all that begin like it; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false. */
-  readonly inheritEnv?: boolean | readonly string[] | undefined;
+  readonly inheritEnv?: boolean | readonly string[] | null | undefined;
   /** Folder or folders to append to PATH. */
-  readonly path?: string | readonly string[] | undefined;
+  readonly path?: string | readonly string[] | null | undefined;
   /** Folder or folders to put in front of PATH. */
-  readonly pathFirst?: string | readonly string[] | undefined;
+  readonly pathFirst?: string | readonly string[] | null | undefined;
   /** File that holds the process id while the process runs. Placeholders as in logger.stdout; a cluster needs {id} or {instance}. */
-  readonly pidFile?: string | undefined;
+  readonly pidFile?: string | null | undefined;
   /** Seconds that a run may last before it is terminated; 0: no limit. Default: 0. */
-  readonly timeout?: number | undefined;
+  readonly timeout?: number | null | undefined;
   /** A scheduled start begins another run even if one is still going on. Default: false. */
-  readonly overrun?: boolean | undefined;
+  readonly overrun?: boolean | null | undefined;
   /** Where the output goes. */
-  readonly logger?: LoggerConfiguration | undefined;
+  readonly logger?: LoggerConfiguration | null | undefined;
   /** Start when procman starts. Default: false. */
-  readonly autostart?: boolean | undefined;
+  readonly autostart?: boolean | null | undefined;
   /** It runs to its end when it is started by hand or named by run --once: start waits for the end and shows its output. It can't be combined with autostart, cron or watch. Default: false. */
-  readonly task?: boolean | undefined;
+  readonly task?: boolean | null | undefined;
   /** Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields. */
-  readonly cron?: string | undefined;
+  readonly cron?: string | null | undefined;
   /** Time zone of cron and terminate, such as Europe/Berlin. Default: the top level's. */
-  readonly timeZone?: string | undefined;
+  readonly timeZone?: string | null | undefined;
   /** A scheduled start that was missed while procman was not running runs when procman is back: once, however many were missed. Default: false. */
-  readonly catchUp?: boolean | undefined;
+  readonly catchUp?: boolean | null | undefined;
   /** Delays each scheduled start by up to this many seconds: always by the same time for a process on a host, by other times for other processes and hosts. Default: 0. */
-  readonly jitter?: number | undefined;
+  readonly jitter?: number | null | undefined;
   /** Files and folders to watch, or patterns of them, such as src/**\/*.html: the process starts with procman, and again whenever one of them changes. */
-  readonly watch?: readonly string[] | undefined;
+  readonly watch?: readonly string[] | null | undefined;
+  /** What counts as a change of the watched files. Default: the top level's, field by field. */
+  readonly watcher?: WatcherConfiguration | null | undefined;
   /** When an ended process starts again: after every end, after an error, or never. Omitted: error with autostart or watch, else never. */
-  readonly restart?: "always" | "error" | "never" | undefined;
+  readonly restart?: "always" | "error" | "never" | null | undefined;
   /** Exit codes that count as success like 0, and signals by which an end does: then the process has finished, and restart error doesn't restart it. */
-  readonly successExitCodes?: readonly (number | "SIGTERM" | "SIGINT" | "SIGHUP" | "SIGQUIT" | "SIGPIPE" | "SIGKILL")[] | undefined;
+  readonly successExitCodes?: readonly (number | "SIGTERM" | "SIGINT" | "SIGHUP" | "SIGQUIT" | "SIGPIPE" | "SIGKILL")[] | null | undefined;
   /** Milliseconds before each restart. Omitted: the first at once, then 100 doubling to 30000. */
-  readonly restartDelayMs?: number | undefined;
+  readonly restartDelayMs?: number | null | undefined;
   /** How many restarts are allowed in a row; no limit when omitted. */
-  readonly restartLimit?: number | undefined;
+  readonly restartLimit?: number | null | undefined;
   /** A run that lasts this many milliseconds resets the count of restarts and the delay. Default: 60000. */
-  readonly restartResetMs?: number | undefined;
+  readonly restartResetMs?: number | null | undefined;
   /** A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished successfully; an instance of a cluster must have served for this time. Default: 1000. */
-  readonly minUptimeMs?: number | undefined;
+  readonly minUptimeMs?: number | null | undefined;
   /** Schedule of stops, written like cron. With restart set to always, the process restarts at these times. */
-  readonly terminate?: string | undefined;
+  readonly terminate?: string | null | undefined;
   /** Seconds to wait for a process to finish by itself, before it gets stopSignal. Default: the top level's. */
-  readonly terminateGracePeriod?: number | undefined;
+  readonly terminateGracePeriod?: number | null | undefined;
   /** Seconds to wait after stopSignal, before a process is killed. Default: the top level's. */
-  readonly terminateTimeout?: number | undefined;
+  readonly terminateTimeout?: number | null | undefined;
   /** Signal that asks the process group to exit. Default: "SIGTERM". */
-  readonly stopSignal?: "SIGTERM" | "SIGINT" | "SIGQUIT" | "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | undefined;
+  readonly stopSignal?: "SIGTERM" | "SIGINT" | "SIGQUIT" | "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | null | undefined;
   /** Signal on which the program re-reads its configuration; procman reload ID sends it to the main process. */
-  readonly reloadSignal?: "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | undefined;
+  readonly reloadSignal?: "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | null | undefined;
   /** Which processes get stopSignal: the whole process group, or the leader alone, for programs that stop their children themselves; what is left when the leader has ended is ended then. Default: "group". */
-  readonly killMode?: "group" | "leader" | undefined;
+  readonly killMode?: "group" | "leader" | null | undefined;
   /** Commands that run before each start and after the end of each run: beforeStart and afterStop, each a command line or an object with cmd and timeout. */
-  readonly hooks?: HooksConfiguration | undefined;
+  readonly hooks?: HooksConfiguration | null | undefined;
   /** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
-  readonly ready?: ReadyConfiguration | undefined;
+  readonly ready?: ReadyConfiguration | null | undefined;
   /** Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished; completed) and restart (true: restart it when the other was restarted). */
-  readonly dependsOn?: readonly (string | DependencyConfiguration)[] | undefined;
+  readonly dependsOn?: readonly (string | DependencyConfiguration)[] | null | undefined;
   /** Whether a ready run stays healthy: checked regularly by exactly one of port, http and exec. */
-  readonly health?: HealthConfiguration | undefined;
+  readonly health?: HealthConfiguration | null | undefined;
   /** A run that uses more memory than this, together with its descendants, in three checks in a row is restarted by its policy. Written like rotate.size. */
-  readonly memoryLimit?: string | number | undefined;
+  readonly memoryLimit?: string | number | null | undefined;
   /** The kernel kills a run that needs more memory than this, together with its descendants. This needs a cgroup v2 that procman may divide; elsewhere it works like memoryLimit. */
-  readonly memoryMax?: string | number | undefined;
+  readonly memoryMax?: string | number | null | undefined;
   /** The most CPU time that a run gets, together with its descendants: percent of one core, so 200 is two cores. This needs a cgroup v2 that procman may divide; elsewhere there is no limit. */
-  readonly cpuQuota?: number | undefined;
+  readonly cpuQuota?: number | null | undefined;
   /** Limits of the process, soft and hard, like the shell's ulimit; unlimited: none. */
-  readonly ulimits?: UlimitsConfiguration | undefined;
+  readonly ulimits?: UlimitsConfiguration | null | undefined;
   /** User that it runs as, by name or number; needs root. */
-  readonly user?: string | number | undefined;
+  readonly user?: string | number | null | undefined;
   /** Group that it runs as instead of the user's; needs root. */
-  readonly group?: string | number | undefined;
+  readonly group?: string | number | null | undefined;
   /** Niceness: -20 is the highest priority, 19 the lowest; below 0 needs root. */
-  readonly nice?: number | undefined;
+  readonly nice?: number | null | undefined;
   /** Disk priority, where the disk scheduler supports it. Linux. */
-  readonly ioNice?: { readonly class: "realtime" | "best-effort" | "idle"; readonly level?: number | undefined } | undefined;
+  readonly ioNice?: { readonly class: "realtime" | "best-effort" | "idle"; readonly level?: number | undefined } | null | undefined;
   /** When memory runs out, the kernel kills processes with a higher value first; below 0 needs root. Linux. */
-  readonly oomScoreAdjust?: number | undefined;
+  readonly oomScoreAdjust?: number | null | undefined;
   /** Permissions that new files don't get: three octal digits. */
-  readonly umask?: string | undefined;
+  readonly umask?: string | null | undefined;
   /** Groups of processes that it belongs to: group:NAME stands for all members. The Unix group is the field group. */
-  readonly groups?: string | readonly string[] | undefined;
+  readonly groups?: string | readonly string[] | null | undefined;
   /** Port that it listens on; it finds it in PORT, unless env or envFile sets that, and {port} stands for it. "auto": a free port, which stays with this folder and id as long as it is free. Others write {port:ID}. */
-  readonly port?: number | "auto" | undefined;
+  readonly port?: number | "auto" | null | undefined;
   /** Several instances of the process, with the ids ID-1, ID-2 and so on. */
-  readonly cluster?: ClusterConfiguration | undefined;
+  readonly cluster?: ClusterConfiguration | null | undefined;
 };
 
 /** Global logger settings, and the defaults for each process. */
@@ -275,18 +284,6 @@ export type GlobalLoggerConfiguration = {
   readonly internalLogSize?: string | number | undefined;
   /** Rules for lines that say their severity otherwise than by JSON or <N>, the first that fits. false: the severity of output is that of its stream. */
   readonly levels?: false | readonly ({ readonly prefix?: string | undefined; readonly regex?: string | undefined; readonly severity?: "debug" | "info" | "warn" | "error" | undefined })[] | undefined;
-};
-
-/** Settings of the file watcher, for all processes. */
-export type WatcherConfiguration = {
-  /** Milliseconds from a change to the restart; all changes in this time count as one. Default: 1000. */
-  readonly interval?: number | undefined;
-  /** File extensions that count; empty: all. Default: ["ts","tsx","js","jsx","json"]. */
-  readonly exts?: readonly string[] | undefined;
-  /** Patterns; a file in a watched folder must match one of them. Default: ["**\/*.*"]. */
-  readonly match?: readonly string[] | undefined;
-  /** Patterns of files that don't count, and of folders that are not searched. Default: ["**\/.git/**"]. */
-  readonly skip?: readonly string[] | undefined;
 };
 
 /** A plugin. */
@@ -343,6 +340,8 @@ export type Configuration = {
   readonly name?: string | undefined;
   /** The processes. */
   readonly processes: readonly ProcessConfiguration[];
+  /** Fields of all processes, unless a process sets them itself: all but id, cmd, worker and extends. Objects are merged key by key; everything else is replaced, and null removes it. */
+  readonly defaults?: DefaultsConfiguration | undefined;
   /** More files with processes: paths relative to the folder of this file, with * ? [ab] {a,b} in names, such as conf.d/*.jsonc. */
   readonly include?: readonly string[] | undefined;
   /** Global logger settings, and the defaults for each process. */
@@ -355,7 +354,7 @@ export type Configuration = {
   readonly timeZone?: string | undefined;
   /** Where the ports of "auto" are searched. The default is above the ports of most servers, and below those that Linux and macOS give to connections. Default: "20000-23999". */
   readonly portRange?: string | undefined;
-  /** Settings of the file watcher, for all processes. */
+  /** Settings of the file watcher. A process may override them. */
   readonly watcher?: WatcherConfiguration | undefined;
   /** Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id; everything else is replaced. */
   readonly profiles?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
@@ -368,3 +367,6 @@ export type Configuration = {
   /** Seconds to wait after stopSignal, before a process is killed. The default for all processes. Default: 30. */
   readonly terminateTimeout?: number | undefined;
 };
+
+/** Fields of all processes, unless a process sets them itself: all but id, cmd, worker and extends. Objects are merged key by key; everything else is replaced, and null removes it. */
+export type DefaultsConfiguration = Omit<ProcessConfiguration, "id" | "extends" | "cmd" | "worker">;

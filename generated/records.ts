@@ -253,7 +253,7 @@ export type VariableRecord = {
   readonly from?: string;
 };
 
-/** The process in the configuration file as it is now, without parts of profiles; absent: the file has no such process, or is not valid. */
+/** The process in the configuration file as it is now, without parts of profiles and of what it inherits; absent: the file has no such process, or is not valid. */
 export type WrittenPart = {
   /** Absolute path of the file. */
   readonly file: string;
@@ -309,7 +309,7 @@ export type DefinitionRecord = {
   readonly hooks?: readonly string[];
   /** What a reload of the configuration file would do to it; absent: nothing. */
   readonly unapplied?: string;
-  /** The process in the configuration file as it is now, without parts of profiles; absent: the file has no such process, or is not valid. */
+  /** The process in the configuration file as it is now, without parts of profiles and of what it inherits; absent: the file has no such process, or is not valid. */
   readonly written?: WrittenPart;
 };
 

@@ -6,7 +6,7 @@ import { CLUSTER } from "../src/core/config/fields/cluster-fields.ts";
 import type { Field, Fields } from "../src/core/config/fields/field.ts";
 import { LOGGER } from "../src/core/config/fields/logger-fields.ts";
 import { READY } from "../src/core/config/fields/probe-fields.ts";
-import { PROCESS } from "../src/core/config/fields/process-fields.ts";
+import { INHERITABLE, PROCESS } from "../src/core/config/fields/process-fields.ts";
 import { typesOf } from "./schema-types.ts";
 
 /** Paths of all fields, as `processes[].cluster.instances`, with their schemas. */
@@ -20,10 +20,10 @@ export function fieldsOf(schema: JsonSchema = configuration, path = ""): readonl
   return [[path, schema], ...members, ...entries, ...branches];
 }
 
-/** Objects with fields, by their paths; equal ones once. */
+/** Objects with fields, by their paths; equal ones once. Those of `defaults` are those of a process. */
 export function objectsOf(): readonly (readonly [string, JsonSchema])[] {
   const objects = new Map<string, [string, JsonSchema]>();
-  for (const [path, schema] of fieldsOf())
+  for (const [path, schema] of fieldsOf().filter(([path]) => !/^defaults\b/.test(path)))
     for (const each of [schema, ...(schema.anyOf ?? [])].filter(({ properties }) => properties !== undefined)) {
       const key = JSON.stringify(each.properties);
       const known = objects.get(key);
@@ -47,18 +47,55 @@ export function schemaJson(): object {
   const schema = withReferences(standardSchema(configuration)) as {
     readonly properties: Readonly<Record<string, JsonSchema>>;
   };
-  const { processes } = schema.properties;
+  const { processes, defaults } = schema.properties;
   const { items: process = {} } = processes ?? {};
   const { ready = {}, health = {} } = process.properties ?? {};
-  const probes = { ready: withExactlyOne(ready, READY_KINDS), health: withExactlyOne(health, HEALTH_KINDS) };
-  const items = withExactlyOne({ ...process, properties: { ...process.properties, ...probes } }, ["cmd", "worker"]);
+  const probes = { ready: withOneAtMost(ready, READY_KINDS), health: withOneAtMost(health, HEALTH_KINDS) };
+  const items = {
+    ...withNull({ ...process, properties: { ...process.properties, ...probes } }, true),
+    anyOf: ["cmd", "worker", "extends"].map((name) => having([name])),
+    not: having(["cmd", "worker"]),
+  };
+  const own = Object.keys(defaults?.properties ?? {}).map((name) => [
+    name,
+    { $ref: `#/properties/processes/items/properties/${name}` },
+  ]);
   // `allowTrailingCommas` is not of the standard: VS Code asks for it, comments it accepts in .jsonc anyway.
   const head = {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "procman configuration",
     allowTrailingCommas: true,
   };
-  return { ...head, ...schema, properties: { ...schema.properties, processes: { ...processes, items } } };
+  const properties = {
+    ...schema.properties,
+    processes: { ...processes, items },
+    defaults: { ...defaults, properties: Object.fromEntries(own) },
+  };
+  return { ...head, ...schema, properties };
+}
+
+/** `null` removes a field or variable that is inherited; `isDeep`: a field of a section, too. */
+function withNull(section: JsonSchema, isDeep: boolean): JsonSchema {
+  const { properties, required = [], additionalProperties, anyOf } = section;
+  const members = Object.entries(properties ?? {}).map(([name, member]) => {
+    const inner = isDeep || member.properties === undefined ? withNull(member, isDeep) : member;
+    return [name, required.includes(name) ? inner : orNull(inner)];
+  });
+  return {
+    ...section,
+    ...(properties && { properties: Object.fromEntries(members) }),
+    ...(typeof additionalProperties === "object" && { additionalProperties: orNull(additionalProperties) }),
+    ...(anyOf && isDeep && { anyOf: anyOf.map((branch) => withNull(branch, isDeep)) }),
+  };
+}
+
+function orNull({ description, default: standard, anyOf, ...schema }: JsonSchema): JsonSchema {
+  return {
+    ...(description !== undefined && { description }),
+    ...(standard !== undefined && { default: standard }),
+    ...(anyOf === undefined ? {} : schema),
+    anyOf: [...(anyOf ?? [schema]), { type: "null" }],
+  };
 }
 
 const REFERENCE: JsonSchema = {
@@ -99,9 +136,15 @@ function withReferences(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Each branch has the property itself, as the strict mode of ajv demands. */
-function withExactlyOne(schema: JsonSchema, names: readonly string[]): JsonSchema {
-  return { ...schema, oneOf: names.map((name) => ({ required: [name], properties: { [name]: {} } })) };
+/** One of these fields; or none, which the object may inherit. */
+function withOneAtMost(schema: JsonSchema, names: readonly string[]): JsonSchema {
+  const others = Object.keys(schema.properties ?? {}).filter((name) => !names.includes(name));
+  return { ...schema, oneOf: [...names.map((name) => having([name])), { propertyNames: { enum: others } }] };
+}
+
+/** It has the properties themselves, as the strict mode of ajv demands. */
+function having(names: readonly string[]): JsonSchema {
+  return { required: names, properties: Object.fromEntries(names.map((name) => [name, {}])) };
 }
 
 /** The names of the library's types, by the path of their object. */
@@ -122,6 +165,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   "processes[].hooks": "HooksConfiguration",
   "processes[].dependsOn[]": "DependencyConfiguration",
   "processes[].cluster": "ClusterConfiguration",
+  "processes[].watcher": "WatcherConfiguration",
   "processes[]": "ProcessConfiguration",
   watcher: "WatcherConfiguration",
   "plugins[]": "PluginConfiguration",
@@ -133,7 +177,18 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 
 /** The types of `generated/configuration.ts`, innermost first. */
 export function libraryTypes(): string {
-  return typesOf({ "": configuration }, TYPE_NAMES, " | undefined");
+  const { processes = {}, defaults: { description = "" } = {} } = configuration.properties ?? {};
+  const properties = {
+    ...configuration.properties,
+    processes: { ...processes, items: withNull(processes.items ?? {}, false) },
+    defaults: { description, $ref: "DefaultsConfiguration" },
+  };
+  const own = Object.keys(PROCESS).filter((name) => !Object.hasOwn(INHERITABLE, name));
+  const names = own.map((name) => JSON.stringify(name)).join(" | ");
+  return [
+    typesOf({ "": { ...configuration, properties } }, TYPE_NAMES, " | undefined"),
+    `/** ${description} */\nexport type DefaultsConfiguration = Omit<ProcessConfiguration, ${names}>;`,
+  ].join("\n\n");
 }
 
 /** What a reload does with a change of each field, as a table of Markdown. */

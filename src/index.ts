@@ -8,6 +8,7 @@ export type {
   ApiConfiguration,
   ClusterConfiguration,
   Configuration,
+  DefaultsConfiguration,
   DependencyConfiguration,
   EnvFileConfiguration,
   GlobalLoggerConfiguration,

@@ -16,7 +16,7 @@ import { check as checkText, dataOf, filesOf } from "../../src/core/config/load.
 import { ConfigurationError, renderProblems } from "../../src/core/config/problems.ts";
 import type { Config } from "../../src/core/config/spec.ts";
 import { validateConfiguration } from "../../src/satellites/library/validate-configuration.ts";
-import { anyConfiguration } from "../support/arbitrary-configuration.ts";
+import { anyConfiguration, inheritingConfiguration } from "../support/arbitrary-configuration.ts";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import { readSet, withFiles, writeSet } from "./file-set.ts";
 import { damaged, type FuzzTarget, oddJson, whole } from "./fuzz-target.ts";
@@ -26,6 +26,8 @@ const WORDS = [
     '"processes"',
     '"include": ["*.json"]',
     '"profiles"',
+    '"defaults"',
+    '"extends": "p0",',
     '"id"',
     '"cmd"',
     "// c",
@@ -57,7 +59,7 @@ function textOf(value: unknown, random: SeededRandom): string {
 }
 
 function input(random: SeededRandom): Buffer {
-  const value: Readonly<Record<string, unknown>> = sample(anyConfiguration, random);
+  const value: Readonly<Record<string, unknown>> = sample(fc.oneof(anyConfiguration, inheritingConfiguration), random);
   const odd = (given: unknown): unknown => (random.next() < 0.4 ? oddJson(given, random) : given);
   const bytes = (given: unknown): Buffer => {
     const text = Buffer.from(textOf(given, random));

@@ -1,6 +1,7 @@
 /** Generated configurations: most of them are valid; those that are not only differ between fields. */
 import fc from "fast-check";
 import type { RawConfig, RawProcess } from "../../src/core/config/config-schema.ts";
+import { INHERITABLE } from "../../src/core/config/fields/process-fields.ts";
 
 type Part = Readonly<Record<string, unknown>>;
 
@@ -162,3 +163,23 @@ export const anyConfiguration: fc.Arbitrary<RawConfig> = fc
       .chain((count) => fc.tuple(...Array.from({ length: count }, (_, number) => process(number)))),
   )
   .map(([top, processes]) => structuredClone({ ...top, processes }) as RawConfig);
+
+/** The same, with `defaults`, and processes that extend the one before them, but for its cluster, whose ports it has. */
+export const inheritingConfiguration: fc.Arbitrary<RawConfig> = fc
+  .tuple(anyConfiguration, processPart(0), fc.array(fc.boolean(), { minLength: 50, maxLength: 50 }))
+  .map(([config, { cluster: _cluster, ...part }, choices]) => {
+    const isChosen = ([name]: readonly [string, unknown], index: number): boolean =>
+      Object.hasOwn(INHERITABLE, name) && choices[index] === true;
+    let hasCluster = false;
+    const processes = config.processes.map((process, index) => {
+      const before = config.processes[index - 1];
+      const { cmd, worker, ...own } = process;
+      const inherits = before !== undefined && choices.at(-index) === true;
+      const withoutCluster = inherits && hasCluster && process.cluster === undefined && { cluster: null };
+      hasCluster = process.cluster !== undefined || (inherits && hasCluster);
+      if (!inherits) return process;
+      return { ...own, ...(choices[index] === true && { cmd, worker }), ...withoutCluster, extends: before.id };
+    });
+    const defaults = Object.fromEntries(Object.entries(part).filter(isChosen));
+    return { ...config, defaults, processes } as unknown as RawConfig;
+  });

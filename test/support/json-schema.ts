@@ -87,6 +87,7 @@ const KEYWORDS: Readonly<Record<string, (evaluation: Evaluation) => string | und
     if (wanted === false) return further.length === 0 ? undefined : `${path}/${further[0]}: additionalProperties`;
     return further.map((name) => refusalOf(value[name], wanted as Json, definitions, `${path}/${name}`)).find(Boolean);
   },
+  not: ({ value, wanted, definitions }) => fails(refusalOf(value, wanted as Json, definitions) === undefined),
   propertyNames: ({ value, wanted, path }) => {
     const name = isPlain(value)
       ? Object.keys(value).find((each) => refusalOf(each, wanted as Json) !== undefined)

@@ -1,52 +1,54 @@
 /** Makes every path of a configuration absolute, also those of its profiles, so that its file can lie anywhere. */
 import { delimiter, resolve } from "node:path";
+import type { Configuration } from "../../../generated/configuration.ts";
 import { expand, ownMember } from "../base/interpolate.ts";
+import { isObject } from "../base/schema-check.ts";
 import { withHome } from "./checks/home-paths.ts";
 import { sourceOf } from "./checks/plugin-checks.ts";
-import type { RawConfig } from "./config-schema.ts";
 
 /** A part of a configuration. Those of profiles may be invalid: what isn't understood stays as it is. */
 type ConfigPart = Readonly<Record<string, unknown>>;
 
-/** `folder`: what relative paths resolve from. The configuration must be valid. */
-export function withAbsolutePaths(config: RawConfig, folder: string): RawConfig {
-  const { profiles = {}, processes } = config;
-  const known = new Set<unknown>(processes.map(({ id }) => id));
-  const absolute = Object.entries(profiles).map(
-    ([name, part]) => [name, absolutePart(part, { folder, known })] as const,
-  );
-  const base = absolutePart(config, { folder, known: new Set() }) as RawConfig;
+/** `folder`: what relative paths resolve from, and the default of `cwd`. The configuration must be valid. */
+export function withAbsolutePaths(config: Configuration, folder: string): Configuration {
+  const { profiles = {}, defaults = {} } = config;
+  // A profile that takes all defaults away leaves the folder.
+  const none = { ...Object.fromEntries(Object.keys(defaults).map((name) => [name, null])), cwd: "." };
+  const absolute = Object.entries(profiles).map(([name, part]) => {
+    const profile = part.defaults === null ? { ...part, defaults: none } : part;
+    return [name, absolutePart(profile, folder)] as const;
+  });
+  const whole = { ...config, defaults: { ...defaults, cwd: defaults.cwd ?? "." } };
+  const base = absolutePart(whole, folder) as Configuration;
   return absolute.length === 0 ? base : { ...base, profiles: Object.fromEntries(absolute) };
 }
 
-/** `known`: ids of processes that have a working directory already. */
-type Origin = { readonly folder: string; readonly known: ReadonlySet<unknown> };
-
-function absolutePart(part: ConfigPart, { folder, known }: Origin): ConfigPart {
-  const { logger, plugins, processes, include, api } = part;
+function absolutePart(part: ConfigPart, folder: string): ConfigPart {
+  const { defaults, logger, plugins, processes, include, api } = part;
   return {
     ...part,
+    ...(defaults !== undefined && { defaults: absoluteProcess(defaults, folder) }),
     ...(include !== undefined && { include: eachText(include, (pattern) => absolutePath(pattern, folder)) }),
     ...absoluteEnvironment(part, folder),
     ...withLogger(logger, folder),
     ...withTls(api, folder),
     ...(Array.isArray(plugins) && { plugins: plugins.map((plugin) => absolutePlugin(plugin, folder)) }),
     ...(Array.isArray(processes) && {
-      processes: processes.map((process) => absoluteProcess(process, { folder, known })),
+      processes: processes.map((process) => absoluteProcess(process, folder)),
     }),
   };
 }
 
 function absolutePlugin(plugin: unknown, folder: string): unknown {
-  if (!isPart(plugin) || typeof plugin.url !== "string" || plugin.url.startsWith("file:")) return plugin;
+  if (!isObject(plugin) || typeof plugin.url !== "string" || plugin.url.startsWith("file:")) return plugin;
   const source = sourceOf(plugin.url, folder);
   return source.kind === "file" ? { ...plugin, url: source.path } : plugin;
 }
 
-/** A process that may be invalid. */
-export function absoluteProcess(process: unknown, { folder, known }: Origin): unknown {
-  if (!isPart(process)) return process;
-  const { id, worker, logger, stdin } = process;
+/** The fields of a process, which may be invalid. */
+export function absoluteProcess(process: unknown, folder: string): unknown {
+  if (!isObject(process)) return process;
+  const { worker, logger, stdin } = process;
   const absolute = (entry: string): string => absolutePath(entry, folder);
   const expanded = (entry: string): string => expandedPaths(entry, (text) => absolute(text));
   const absoluteList = (entry: string): string => absolutePathList(entry, folder);
@@ -54,13 +56,13 @@ export function absoluteProcess(process: unknown, { folder, known }: Origin): un
     process[name] === undefined ? {} : { [name]: eachText(process[name], change) };
   return {
     ...process,
-    ...(!known.has(id) && { cwd: expanded(".") }),
-    ...withMember("cwd", expanded),
+    // Without what it inherits it runs in the folder of its file.
+    ...(process.cwd === null ? { cwd: expanded(".") } : withMember("cwd", expanded)),
     ...absoluteEnvironment(process, folder),
     ...withMember("path", absoluteList),
     ...withMember("pathFirst", absoluteList),
     ...withMember("pidFile", absolute),
-    ...(isPart(stdin) && { stdin: { ...stdin, file: eachText(stdin.file, expanded) } }),
+    ...(isObject(stdin) && { stdin: { ...stdin, file: eachText(stdin.file, expanded) } }),
     ...withMember("watch", absolute),
     ...(Array.isArray(worker)
       ? { worker: [eachText(worker[0], absolute), ...worker.slice(1)] }
@@ -73,9 +75,9 @@ export function absoluteProcess(process: unknown, { folder, known }: Origin): un
 function absoluteEnvironment({ env, envFile }: ConfigPart, folder: string): ConfigPart {
   const expanded = (entry: string): string => expandedPaths(entry, (text) => absolutePath(text, folder));
   const absoluteFile = (entry: unknown): unknown =>
-    isPart(entry) ? { ...entry, path: eachText(entry.path, expanded) } : eachText(entry, expanded);
+    isObject(entry) ? { ...entry, path: eachText(entry.path, expanded) } : eachText(entry, expanded);
   return {
-    ...(isPart(env) && { env: absoluteEnv(env, expanded, (entry) => absolutePathList(entry, folder)) }),
+    ...(isObject(env) && { env: absoluteEnv(env, expanded, (entry) => absolutePathList(entry, folder)) }),
     ...(envFile !== undefined && {
       envFile: Array.isArray(envFile) ? envFile.map(absoluteFile) : absoluteFile(envFile),
     }),
@@ -92,14 +94,14 @@ type ChangePath = (path: string) => string;
 
 function absoluteEnv(env: ConfigPart, expanded: ChangePath, absoluteList: ChangePath): ConfigPart {
   const absoluteVariable = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => {
-    if (isPart(value) && typeof value.file === "string") return [name, { ...value, file: expanded(value.file) }];
+    if (isObject(value) && typeof value.file === "string") return [name, { ...value, file: expanded(value.file) }];
     return [name, name === "PATH" ? eachText(value, absoluteList) : value];
   };
   return Object.fromEntries(Object.entries(env).map(absoluteVariable));
 }
 
 function withTls(api: unknown, folder: string): ConfigPart {
-  if (!isPart(api) || !isPart(api.tls)) return {};
+  if (!isObject(api) || !isObject(api.tls)) return {};
   const absolute = Object.entries(api.tls).map(([name, path]) => [
     name,
     eachText(path, (text) => absolutePath(text, folder)),
@@ -108,7 +110,7 @@ function withTls(api: unknown, folder: string): ConfigPart {
 }
 
 function withLogger(logger: unknown, folder: string): ConfigPart {
-  if (!isPart(logger)) return {};
+  if (!isObject(logger)) return {};
   const files = (["stdout", "stderr"] as const).filter((name) => typeof logger[name] === "string");
   const absolute = files.map((name) => [name, absolutePath(logger[name] as string, folder)]);
   return { logger: { ...logger, ...Object.fromEntries(absolute) } };
@@ -133,8 +135,4 @@ function absolutePath(path: string, folder: string): string {
 function eachText(value: unknown, change: ChangePath): unknown {
   if (Array.isArray(value)) return value.map((entry) => eachText(entry, change));
   return typeof value === "string" ? change(value) : value;
-}
-
-function isPart(value: unknown): value is ConfigPart {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -22,22 +22,25 @@ test("schema.json, the types of the library and the tables of the docs are what 
   assert.equal(status, 0, stderr);
 });
 
-test("schema.json demands exactly one kind of ready and of health, and exactly one of cmd and worker, as procman does", () => {
+test("schema.json takes at most one kind of ready and of health, and one of cmd and worker, or extends, as procman does", () => {
   const schema = JSON.parse(readFileSync(new URL("../../../schema.json", import.meta.url), "utf8")) as Json;
   const web = { id: "web", cmd: "true" };
   const cases: readonly (readonly [object, boolean])[] = [
     [web, true],
     [{ id: "web" }, false],
     [{ ...web, worker: "./a.js" }, false],
-    [{ ...web, ready: { timeout: 3 } }, false],
     [{ ...web, ready: { port: 80, timeout: 3 } }, true],
     [{ ...web, ready: { port: 80, fd: 3 } }, false],
-    [{ ...web, health: { interval: 3 } }, false],
     [{ ...web, health: { http: "http://localhost/" } }, true],
     [{ ...web, health: { port: 80, exec: "true" } }, false],
+    [{ id: "web", extends: "base" }, true],
+    [{ id: "web", extends: "base", logger: { stdout: null } }, true],
+    [{ id: "web", extends: "base", worker: "./a.js", health: { interval: 3 }, env: { A: null } }, true],
+    [{ ...web, extends: "base", worker: "./a.js" }, false],
   ];
+  const base = { id: "base", cmd: "true", health: { port: 80 }, env: { A: "1" }, logger: { stdout: "a.log" } };
   for (const [process, isValid] of cases) {
-    const config = { processes: [process] };
+    const config = { processes: [base, process] };
     assert.equal(refusalOf(config, schema) === undefined, isValid, JSON.stringify(process));
     if (isValid) resolveConfiguration(config);
     else assert.throws(() => resolveConfiguration(config), /exactly one of|"worker"/, JSON.stringify(process));

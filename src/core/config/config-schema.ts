@@ -4,7 +4,6 @@ import { GROUP_SCOPES } from "../contract/token-claims.ts";
 import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
 import { ENVIRONMENT } from "./fields/environment-fields.ts";
 import {
-  amount,
   type Fields,
   flag,
   host,
@@ -22,38 +21,14 @@ import {
   text,
 } from "./fields/field.ts";
 import { LOGGER } from "./fields/logger-fields.ts";
-import { accountBranches, PROCESS, TIME_ZONE } from "./fields/process-fields.ts";
+import { accountBranches, INHERITABLE, PROCESS, TIME_ZONE } from "./fields/process-fields.ts";
+import { WATCHER } from "./fields/watcher-fields.ts";
 import { DEFAULT_NAME } from "./find-config.ts";
-import { MAX_MS } from "./units.ts";
 
 const origin = matching(
   /^https?:\/\/[^\s/*?#@]+$/,
   'an origin such as "https://app.example.org": no path, no slash at the end, no "*"',
 );
-
-export const WATCHER = {
-  interval: {
-    type: optional(amount(1, MAX_MS, "milliseconds")),
-    unit: "ms",
-    description: "Milliseconds from a change to the restart; all changes in this time count as one.",
-    default: 1000,
-  },
-  exts: {
-    type: strings,
-    description: "File extensions that count; empty: all.",
-    default: ["ts", "tsx", "js", "jsx", "json"],
-  },
-  match: {
-    type: strings,
-    description: "Patterns; a file in a watched folder must match one of them.",
-    default: ["**/*.*"],
-  },
-  skip: {
-    type: strings,
-    description: "Patterns of files that don't count, and of folders that are not searched.",
-    default: ["**/.git/**"],
-  },
-} as const satisfies Fields;
 
 const PLUGIN = {
   url: {
@@ -164,6 +139,11 @@ export const TOP = {
     ),
     description: "The processes.",
   },
+  defaults: {
+    type: optional(objectOf(INHERITABLE, { allowed: "an object with fields of a process" })),
+    description:
+      "Fields of all processes, unless a process sets them itself: all but id, cmd, worker and extends. Objects are merged key by key; everything else is replaced, and null removes it.",
+  },
   include: {
     type: optional(listOf(notEmpty("a file or a pattern"), "a list of files and patterns")),
     description:
@@ -190,7 +170,7 @@ export const TOP = {
   },
   watcher: {
     type: optional(objectOf(WATCHER)),
-    description: "Settings of the file watcher, for all processes.",
+    description: "Settings of the file watcher. A process may override them.",
     onChange: "live",
   },
   profiles: {

@@ -1,5 +1,5 @@
 /** Fills the defaults into a configuration that was checked. It keeps the shape of the file, so that it can be checked and run again. */
-import { API, type RawConfig, type RawProcess, TOP, WATCHER } from "./config-schema.ts";
+import { API, type RawConfig, type RawProcess, TOP } from "./config-schema.ts";
 import { CLUSTER } from "./fields/cluster-fields.ts";
 import { DEPENDENCY } from "./fields/dependency-fields.ts";
 import type { Fields } from "./fields/field.ts";
@@ -7,6 +7,7 @@ import { HOOK } from "./fields/hook-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { HEALTH, READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
+import { WATCHER } from "./fields/watcher-fields.ts";
 
 /**
  * What is there stays as it is written. What a process inherits is filled in at the top level alone, and a value that a

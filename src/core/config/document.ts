@@ -213,9 +213,10 @@ function dataOf(node: Node, reading: DataReading, path: JsonPath = []): unknown 
   return object;
 }
 
-/** Whether it is the path of an environment variable: at the top level, of a process, or of a profile. */
+/** Whether it is the path of an environment variable: at the top level, of `defaults`, of a process, or of a profile. */
 function isVariable(path: JsonPath): boolean {
-  const [first, second, third, ...rest] = path[0] === "profiles" ? path.slice(2) : path;
+  const [top, ...below] = path[0] === "profiles" ? path.slice(2) : path;
+  const [first, second, third, ...rest] = top === undefined || top === "defaults" ? below : [top, ...below];
   if (first === "env") return second !== undefined && third === undefined;
   return first === "processes" && typeof second === "number" && third === "env" && rest.length === 1;
 }

@@ -5,6 +5,7 @@ import { didYouMean, suggest } from "../base/suggest.ts";
 import { withoutEnd } from "../base/text-end.ts";
 import type { JsonPath } from "./document.ts";
 import { NAME_PATTERN } from "./fields/field.ts";
+import { PROCESS } from "./fields/process-fields.ts";
 import { type Finding, notAllowed, show } from "./problems.ts";
 
 /** One finding for each violation. */
@@ -93,6 +94,8 @@ const OTHER_KEYS: Readonly<Record<string, string>> = {
 const EXAMPLES: Readonly<Record<string, string>> = { cmd: ' It is the whole command line: "cmd": "node server.js".' };
 
 function unknownKey(key: string, path: JsonPath, schema: JsonSchema): Finding {
+  if (path.length === 2 && path[0] === "defaults" && Object.hasOwn(PROCESS, key))
+    return { path, at: "key", message: `Found ${show(key)} in "defaults"; allowed: only in a process.` };
   const known = keysOf(schema);
   const word = key.toLowerCase().replace(/[_-]/g, "");
   const other = Object.hasOwn(OTHER_KEYS, word) ? OTHER_KEYS[word] : undefined;
@@ -120,18 +123,19 @@ function elsewhere(key: string, other: string | undefined, schema: JsonSchema): 
   return ` Known here: ${keysOf(schema).join(", ")}.`;
 }
 
-/** Sections, entries of lists, and sections of these. */
+/** Sections and entries of lists, then sections of these. */
 function placesIn(schema: JsonSchema): readonly (readonly [place: string, schema: JsonSchema])[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
+  const members = Object.entries(schema.properties ?? {});
+  const sections = members.flatMap(([name, member]) => {
     const section = JSON.stringify(name);
-    const { items } = member;
-    if (items === undefined) return [[section, member] as const];
-    const inEntry = `an entry of ${section}`;
-    const parts = Object.entries(items.properties ?? {}).map(
-      ([part, inner]) => [`${JSON.stringify(part)} of ${inEntry}`, inner] as const,
-    );
-    return [[section, member] as const, [inEntry, items] as const, ...parts];
+    return [[section, member] as const, ...(member.items ? [[`an entry of ${section}`, member.items] as const] : [])];
   });
+  const parts = members.flatMap(([name, { items }]) =>
+    Object.entries(items?.properties ?? {}).map(
+      ([part, inner]) => [`${JSON.stringify(part)} of an entry of ${JSON.stringify(name)}`, inner] as const,
+    ),
+  );
+  return [...sections, ...parts];
 }
 
 function missing(path: JsonPath, allowed: string): Finding {
@@ -150,6 +154,7 @@ function allowedBy({ keyword, schema }: Violation): string {
 
 function hint(violation: Violation): string {
   const { keyword, schema, found, branches = [] } = violation;
+  if (found === null) return " Leave it out: null only removes what is inherited.";
   if (typeof found === "number" && isNumeric(schema)) return aboveMaximum(found, schema, allowedBy(violation));
   // A list or an object of the file may have no usable `toString`.
   const text = typeof found === "object" ? undefined : String(found);

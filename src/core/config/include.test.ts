@@ -155,7 +155,7 @@ test("a problem of an overridden included process is shown where the value was w
   );
 });
 
-test("an included file has processes only; syntax errors and wrong shapes are shown in it", (t) => {
+test("an included file has processes and their defaults only; syntax errors and wrong shapes are shown in it", (t) => {
   const folder = folderOf(t, {
     "procman.json": including("conf.d/*.json"),
     "conf.d/a.json": '{ "processes": [], "env": {}, "include": [], "proceses": [] }',
@@ -166,7 +166,7 @@ test("an included file has processes only; syntax errors and wrong shapes are sh
   assert.deepEqual(problemsIn(folder), [
     'conf.d/a.json:1:20 env Found "env" in an included file; allowed: only in the main file.',
     'conf.d/a.json:1:31 include Found "include" in an included file; allowed: only in the main file.',
-    'conf.d/a.json:1:46 proceses Found the unknown key "proceses"; allowed: "processes". Did you mean "processes"?',
+    'conf.d/a.json:1:46 proceses Found the unknown key "proceses"; allowed: "processes" and "defaults". Did you mean "processes"?',
     'conf.d/b.json:1:1  Found an empty list; allowed: an object with "processes".',
     'conf.d/c.json:1:1 processes Missing key "processes"; allowed: a list of processes.',
     'conf.d/d.json:1:20 processes Found "processes" a second time in the same object; allowed: once. Remove one of the two.',

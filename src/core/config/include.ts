@@ -1,14 +1,19 @@
 /** `include`: further files whose processes belong to the configuration, one for each program or team. */
 import { lstatSync } from "node:fs";
 import { dirname } from "node:path";
-import { isObject } from "../base/schema-check.ts";
+import { type JsonSchema, object, optional } from "../base/schema.ts";
+import { isObject, violations } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
 import { changeableByOthers, foldersTo, type Trust } from "../os/path-trust.ts";
 import { absoluteProcess } from "./absolute-paths.ts";
 import { type ConfigText, displayPath, readFound } from "./config-file.ts";
 import { TOP } from "./config-schema.ts";
 import { type Document, type JsonPath, parseDocument, type SyntaxFault, showPath, withoutBom } from "./document.ts";
+import { explain } from "./explain.ts";
+import { INHERITABLE } from "./fields/process-fields.ts";
 import { type IncludedPath, includedPaths, MAX_FILES } from "./include-patterns.ts";
+import type { FileLayers } from "./inherited-fields.ts";
+import type { ConfigLayer } from "./merge.ts";
 import { show } from "./problems.ts";
 
 export type IncludeContext = {
@@ -26,6 +31,8 @@ type WithIncluded = {
   readonly document: Document;
   /** Absolute. */
   readonly files: readonly string[];
+  /** What processes have of the included file that they are in. */
+  readonly ofFile: FileLayers;
 };
 
 /**
@@ -36,10 +43,12 @@ type WithIncluded = {
 export function withIncluded(main: Document, context: IncludeContext): WithIncluded {
   const { data } = main;
   if (!isObject(data) || !isIncludeList(data.include) || !Array.isArray(data.processes))
-    return { document: main, files: [] };
+    return { document: main, files: [], ofFile: () => [] };
   const { include, ...rest } = data;
   const { texts, faults } = readAll(main, include, context);
-  const parts = texts.map(({ file, shownAs, text }) => partOf(parseDocument(withoutBom(text), shownAs), dirname(file)));
+  const parts = texts.map(({ file, shownAs, text }, index) =>
+    partOf(parseDocument(withoutBom(text), shownAs), { folder: dirname(file), index }),
+  );
   const own: readonly unknown[] = data.processes;
   const document: Document = {
     data: { ...rest, processes: [...own, ...parts.flatMap(({ processes }) => processes)] },
@@ -48,7 +57,12 @@ export function withIncluded(main: Document, context: IncludeContext): WithInclu
     sources: new Map([...main.sources, ...parts.flatMap((part) => [...part.document.sources])]),
     place: (path, of) => placeIn({ main, parts, count: own.length }, path, of),
   };
-  return { document, files: texts.map(({ file }) => file) };
+  const layers = parts.flatMap((part) => part.processes.map(() => part.layers));
+  return {
+    document,
+    files: texts.map(({ file }) => file),
+    ofFile: (index) => layers[index - own.length] ?? [],
+  };
 }
 
 /** The patterns of a configuration that may be invalid. */
@@ -128,33 +142,50 @@ function checkTrust({ file, shownAs }: ConfigText, trust: Trust): void {
 type IncludedPart = {
   readonly document: Document;
   readonly processes: readonly unknown[];
+  readonly layers: readonly ConfigLayer[];
   readonly faults: readonly SyntaxFault[];
 };
 
-function partOf(document: Document, folder: string): IncludedPart {
+/** `index`: of the file, among all that are included. */
+type PartOrigin = { readonly folder: string; readonly index: number };
+
+function partOf(document: Document, { folder, index }: PartOrigin): IncludedPart {
   const { data } = document;
-  const processes = isObject(data) && Array.isArray(data.processes) ? data.processes : [];
-  const known = new Set<unknown>();
+  const { processes, defaults } = isObject(data) ? data : {};
   return {
     document,
-    processes: processes.map((process: unknown) => absoluteProcess(process, { folder, known })),
+    processes: Array.isArray(processes) ? processes.map((process: unknown) => absoluteProcess(process, folder)) : [],
+    layers: [
+      { data: absoluteProcess({ cwd: "." }, folder), path: undefined },
+      ...(isObject(defaults) ? [{ data: absoluteProcess(defaults, folder), path: ["included", index] }] : []),
+    ],
     faults: document.syntax.length > 0 ? [] : partFaults(document),
   };
 }
 
-/** What an included file may have: `processes`, and `$schema` for editors. */
+const PART_KEYS: readonly string[] = ["processes", "defaults", "$schema"];
+const ALLOWED = '"processes" and "defaults"';
+
+/** Names alone: values are checked where processes have them. */
+const DEFAULTS: JsonSchema = object(
+  { defaults: optional(object(Object.fromEntries(Object.keys(INHERITABLE).map((name) => [name, optional({})])))) },
+  { additionalProperties: true },
+);
+
+/** What an included file may have: `processes`, `defaults` for these, and `$schema` for editors. */
 function partFaults({ data, place }: Document): readonly SyntaxFault[] {
   const fault = (path: JsonPath, message: string): SyntaxFault => {
     const { path: own, ...at } = place(path, "key");
     return { ...at, path: showPath(own), message };
   };
   if (!isObject(data)) return [fault([], `Found ${show(data)}; allowed: an object with "processes".`)];
-  const others = Object.keys(data).filter((key) => key !== "processes" && key !== "$schema");
+  const others = Object.keys(data).filter((key) => !PART_KEYS.includes(key));
   const faults = others.map((key) =>
     Object.hasOwn(TOP, key)
       ? fault([key], `Found ${show(key)} in an included file; allowed: only in the main file.`)
-      : fault([key], `Found the unknown key ${show(key)}; allowed: "processes".${didYouMean(key, ["processes"])}`),
+      : fault([key], `Found the unknown key ${show(key)}; allowed: ${ALLOWED}.${didYouMean(key, PART_KEYS)}`),
   );
+  faults.push(...explain(violations(data, DEFAULTS)).map(({ path, message }) => fault(path, message)));
   if (Array.isArray(data.processes)) return faults;
   const found = data.processes === undefined ? 'Missing key "processes"' : `Found ${show(data.processes)}`;
   return [...faults, fault(["processes"], `${found}; allowed: a list of processes.`)];
@@ -165,6 +196,8 @@ type Parts = { readonly main: Document; readonly parts: readonly IncludedPart[];
 /** A process behind those of the main file is one of an included file. */
 function placeIn({ main, parts, count }: Parts, path: JsonPath, of?: "value" | "key"): ReturnType<Document["place"]> {
   const [first, index, ...rest] = path;
+  if (first === "included" && typeof index === "number" && parts[index] !== undefined)
+    return parts[index].document.place(["defaults", ...rest], of);
   if (first !== "processes" || typeof index !== "number" || index < count) return main.place(path, of);
   let at = index - count;
   for (const { document, processes } of parts) {

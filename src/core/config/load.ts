@@ -7,6 +7,7 @@ import { startFolder } from "../os/start-folder.ts";
 import { type ConfigText, displayPath, read, readFound } from "./config-file.ts";
 import { parseDocument, withoutBom } from "./document.ts";
 import { withIncluded } from "./include.ts";
+import { effectiveDocument } from "./inherited-fields.ts";
 import type { Scale } from "./instance-overrides.ts";
 import { ConfigurationError } from "./problems.ts";
 import type { Config } from "./spec.ts";
@@ -44,10 +45,11 @@ export function checkSyntax({ shownAs, text }: ConfigText): void {
   if (syntax.length > 0) throw new ConfigurationError(syntax, sources);
 }
 
-/** The content of a configuration with that of the files that it includes, valid or not. */
+/** The content of a configuration with that of the files that it includes, and what processes inherit; valid or not. */
 export function dataOf({ file, shownAs, text }: ConfigText): unknown {
   const context = { file, folder: dirname(file), cwd: startFolder(file) };
-  return withIncluded(parseDocument(withoutBom(text), shownAs), context).document.data;
+  const { document, ofFile } = withIncluded(parseDocument(withoutBom(text), shownAs), context);
+  return effectiveDocument(document, [], ofFile).document.data;
 }
 
 /** The file of a configuration in which the process is written: the main one, or one that it includes. undefined: none has it. */

@@ -26,7 +26,6 @@ import {
   type RawProcessLogger,
   type RawRotation,
   TOP,
-  WATCHER,
 } from "./config-schema.ts";
 import { portsById } from "./configured-ports.ts";
 import { CLUSTER } from "./fields/cluster-fields.ts";
@@ -35,6 +34,7 @@ import { HOOK } from "./fields/hook-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
+import { WATCHER } from "./fields/watcher-fields.ts";
 import { stateDirOf } from "./find-config.ts";
 import { type ClusterInstance, instances } from "./instances.ts";
 import type {
@@ -74,7 +74,7 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
     internalLogBytes: parseSize(logger?.internalLogSize ?? LOGGER.internalLogSize.default),
     ...(logger?.levels !== undefined && { levels: logger.levels as LevelRules }),
     api: apiOf(raw, folder),
-    watcher: watcherOf(raw),
+    watcher: watcherOf(raw.watcher),
     plugins: pluginSpecs(raw.plugins, folder),
   };
 }
@@ -104,8 +104,14 @@ function groupOfApi(group: RawApi["group"]): Pick<ApiSpec, "group"> {
   return gid === undefined ? {} : { group: { name: String(name), gid, scopes } };
 }
 
-function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
-  const { interval, exts = WATCHER.exts.default, match = WATCHER.match.default, skip = WATCHER.skip.default } = watcher;
+/** `own`: that of a process, over that of all. */
+function watcherOf(common: RawConfig["watcher"], own: RawConfig["watcher"] = {}): WatcherSpec {
+  const {
+    interval,
+    exts = WATCHER.exts.default,
+    match = WATCHER.match.default,
+    skip = WATCHER.skip.default,
+  } = { ...common, ...own };
   return { intervalMs: milliseconds(WATCHER.interval, interval), exts, match, skip };
 }
 
@@ -144,6 +150,7 @@ function specOf(
     ...environmentOf(process, raw, { absolute, pathOf, own }),
     ...inputOf(process, pathOf),
     watch: (process.watch ?? []).map(absolute),
+    ...(process.watcher !== undefined && { watcher: watcherOf(raw.watcher, process.watcher) }),
     policy: { ...copies.policy, ...policyOf(process, raw), ...hooksOf(process, own) },
     log: logSpec(process.logger, raw.logger, { names: instance, absolute }),
     ...(pidFile !== undefined && { pidFile: absolute(fill(pidFile, instance)) }),

@@ -44,6 +44,14 @@ export const ready: Schema<ReadyProbe> = union([
   openObject({ kind: literal("message") }),
 ]);
 
+/** What counts as a change of a watched path. `exts`: without dot; empty: all extensions. */
+export const watcher = openObject({
+  intervalMs: number(),
+  exts: list(string()),
+  match: list(string()),
+  skip: list(string()),
+});
+
 export const health: Schema<HealthSpec> = schemaFor<HealthSpec>({
   probe: union(probes) satisfies Schema<Probe>,
   intervalMs: number(),

@@ -27,7 +27,7 @@ import type { TlsFiles } from "../os/tls-files.ts";
 import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
 import type { Field } from "./fields/field.ts";
 import { PROCESS } from "./fields/process-fields.ts";
-import { consoleStyle, type envFile, type envValue, front, plugin, rotation } from "./spec-parts.ts";
+import { consoleStyle, type envFile, type envValue, front, plugin, rotation, watcher } from "./spec-parts.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a separate Node process. */
 export type CommandSpec =
@@ -53,13 +53,7 @@ export type LogSpec = {
 };
 
 /** What counts as a change of a watched path. */
-export type WatcherSpec = {
-  readonly intervalMs: number;
-  /** Without dot; empty: all extensions. */
-  readonly exts: readonly string[];
-  readonly match: readonly string[];
-  readonly skip: readonly string[];
-};
+export type WatcherSpec = TypeOf<typeof watcher>;
 
 /** A group of users whose members reach the API without a token. */
 export type GroupSpec = {
@@ -233,12 +227,7 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
         tls: optional(schemaFor<TlsFiles>({ certificate: string(), key: string() })),
         isOff: optional(literal(true)),
       }),
-      watcher: schemaFor<WatcherSpec>({
-        intervalMs: number(),
-        exts: list(string()),
-        match: list(string()),
-        skip: list(string()),
-      }),
+      watcher,
       plugins: list(plugin),
     }),
     leaving: processes,

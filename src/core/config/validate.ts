@@ -14,13 +14,14 @@ import { explain } from "./explain.ts";
 import { withVariables } from "./field-variables.ts";
 import { DEFAULT_NAME, stateDirOf } from "./find-config.ts";
 import { withIncluded } from "./include.ts";
+import { effectiveDocument, type FileLayers } from "./inherited-fields.ts";
 import { type Scale, scaled } from "./instance-overrides.ts";
 import { deepFreeze, normalise } from "./normalise.ts";
 import { dropInvalid } from "./partial.ts";
 import { dataDocument } from "./plain-data.ts";
 import { type ChosenPorts, likelyPorts, type PortChoice } from "./port-choice.ts";
 import { ConfigurationError, inOrder, namesOf, placed } from "./problems.ts";
-import { profileErrors, profileNames, withProfile } from "./profile.ts";
+import { profileErrors, profileNames } from "./profile.ts";
 import type { Config, ConfigProblem } from "./spec.ts";
 
 export type CheckOptions = {
@@ -54,7 +55,7 @@ export type CheckOptions = {
 
 /** What a check has found acceptable. */
 type CheckedConfiguration = {
-  /** As it was given, with the profile merged. */
+  /** As it was given, with the profile merged, and with what processes inherit in each of them. */
   readonly raw: RawConfig;
   readonly warnings: Config["warnings"];
   /** The warnings because of which a start would fail. */
@@ -99,13 +100,14 @@ function checked(input: unknown, options: CheckOptions, checkContext: CheckConte
   const main = typeof input === "string" ? parseDocument(withoutBom(input), shownAs) : dataDocument(input);
   const folder = file === "" ? options.cwd : checkContext.folder;
   const path = file === "" ? "" : resolve(cwd, file);
-  const { document, files } = withIncluded(main, { file: path, folder, cwd: namedFrom(path, shownAs), edited });
+  const { document, files, ofFile } = withIncluded(main, { file: path, folder, cwd: namedFrom(path, shownAs), edited });
   const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
   const context = { ...checkContext, ...(path !== "" && { files: [path, ...files] }) };
   const outcome = checkAll(document, [profile, ...others], {
     checkContext: context,
     included: files,
     scale,
+    ofFile,
     ports: options.ports,
   });
   if (options.isStrict === true && outcome.obstacles.length > 0)
@@ -144,6 +146,7 @@ type ValidationContext = {
   readonly checkContext: CheckContext;
   readonly included: readonly string[];
   readonly scale: Scale | undefined;
+  readonly ofFile: FileLayers;
   readonly ports: PortChoice | undefined;
 };
 
@@ -175,31 +178,27 @@ function checkAll(
 function checkOne(
   original: Document,
   profile: string | undefined,
-  { checkContext, included, scale, ports }: ValidationContext,
+  { checkContext, included, scale, ofFile, ports }: ValidationContext,
 ): CheckedConfiguration {
   const refuse = (problems: Config["warnings"]): never => {
     throw new ConfigurationError(problems, original.sources);
   };
   if (original.syntax.length > 0) refuse(inOrder(original.syntax, original.sources));
   const profileProblems = profile === undefined ? [] : profileErrors(original, profile);
-  const merged = profile === undefined ? original : withProfile(original, profile);
-  const substituted = withVariables(merged.data, configuration, process.env);
-  const document = { ...merged, data: scale === undefined ? substituted.data : scaled(substituted.data, scale) };
-  const { data } = document;
+  const effective = effectiveDocument(original, profile === undefined ? [] : [profile], ofFile);
+  const substituted = withVariables(effective.document.data, configuration, process.env);
+  const data = scale === undefined ? substituted.data : scaled(substituted.data, scale);
+  const document = { ...effective.document, data };
   const config = matches(data, configuration) ? data : undefined;
   const schemaProblems = config === undefined ? explain(violations(data, configuration)) : [];
-  const misspelt = schemaProblems.flatMap(({ path, meant }) =>
-    meant === "cmd" || meant === "worker" ? [showPath(path.slice(0, -1))] : [],
-  );
+  const misspelt = schemaProblems.filter(({ meant }) => meant === "cmd" || meant === "worker");
   const meaning = checkMeaning(dropInvalid(data, schemaProblems) ?? {}, {
     ...checkContext,
     nameOf: namesOf(document),
-    misspelt: new Set(misspelt),
+    misspelt: new Set(misspelt.map(({ path }) => showPath(path.slice(0, -1)))),
   });
-  const errors = [
-    ...placed([...profileProblems, ...[...schemaProblems, ...meaning.errors].map(substituted.withOrigin)], document),
-    ...document.faults,
-  ];
+  const wrong = [...schemaProblems, ...effective.once(meaning.errors)].map(substituted.withOrigin);
+  const errors = [...placed([...profileProblems, ...effective.problems, ...wrong], document), ...document.faults];
   if (config === undefined || errors.length > 0) return refuse(inOrder(errors, document.sources));
   const { ports: chosenPorts, warnings: moved, missing } = chosen(config, checkContext, ports);
   if (ports !== undefined && missing.length > 0) return refuse(placed(missing, document));
@@ -207,9 +206,9 @@ function checkOne(
     checkContext.looksAtFiles === true
       ? obstacles({ ...normalise(config, { ...checkContext, chosenPorts }), file: "", warnings: [] }, config.processes)
       : [];
-  const needed = [...meaning.obstacles, ...missing, ...found];
-  const warnings = placed([...meaning.warnings, ...moved, ...needed], document);
-  return { raw: config, warnings, obstacles: placed(needed, document), included, chosenPorts };
+  const needed = effective.once([...meaning.obstacles, ...missing, ...found]);
+  const warnings = placed([...effective.once(effective.useful(meaning.warnings)), ...moved, ...needed], document);
+  return { raw: effective.writtenOut(config), warnings, obstacles: placed(needed, document), included, chosenPorts };
 }
 
 const NOTHING_CHOSEN: ChosenPorts = { ports: new Map(), warnings: [], missing: [] };

@@ -22,7 +22,7 @@ const WRITTEN = openObject(
   },
   {
     description:
-      "The process in the configuration file as it is now, without parts of profiles; absent: the file has no such process, or is not valid.",
+      "The process in the configuration file as it is now, without parts of profiles and of what it inherits; absent: the file has no such process, or is not valid.",
   },
 );
 

@@ -139,9 +139,10 @@ const OF_SCHEDULES = { timeZone: "Asia/Tokyo", catchUp: true, jitter: 20, overru
 const OF_RESTARTS = ["restartLimit", "restartDelayMs", "successExitCodes"];
 /**
  * They change no program: which of its environment procman passes on, when a start counts as done or restarts are counted
- * anew, and how a start by hand is shown (a task is exported as all that starts by hand).
+ * anew, and how a start by hand is shown (a task is exported as all that starts by hand). `watch` tells of `watcher`, and
+ * what a process takes by `extends` is in its other fields.
  */
-const UNSEEN = ["inheritEnv", "minUptimeMs", "restartResetMs", "killMode", "task"];
+const UNSEEN = ["inheritEnv", "minUptimeMs", "restartResetMs", "killMode", "task", "watcher", "extends"];
 
 test("each field of a process changes what is exported, or is told as lost", () => {
   const text = (target: TargetName, fields: object): string =>

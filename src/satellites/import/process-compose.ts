@@ -246,7 +246,7 @@ const PROCESS_ADVICE: AdviceTable = {
   log_configuration: LOGGER,
   disable_ansi_colors: "`procman logs` leaves colors out where they aren't wanted",
   disable_env_expansion: "",
-  extends: "procman has no inheritance between processes: write its fields here",
+  extends: 'write its fields here, or "extends" with the id of a process: docs/guide/processes.md',
   is_strict: "",
   mcp: "procman has a REST API: docs/reference/api.md",
 };

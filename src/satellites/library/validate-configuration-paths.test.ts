@@ -50,6 +50,27 @@ test("a configuration with absolute paths is independent of its location", () =>
   assert.deepEqual(there, here);
 });
 
+test("relative paths in defaults are absolute, too, and a process without a folder has that of the configuration", () => {
+  const config = defineConfig({
+    defaults: { cwd: "app", envFile: ".env", logger: { stdout: "{id}.log" } },
+    processes: [
+      { id: "web", cmd: "./run.sh" },
+      { id: "admin", extends: "web", cwd: null, envFile: null, env: { A: "1" } },
+    ],
+    profiles: { ci: { defaults: { pidFile: "run/{id}.pid" } }, bare: { defaults: null } },
+  });
+  for (const options of [{}, { profile: "ci" }, { profile: "bare" }]) {
+    const { stateDir: _here, ...here } = resolveConfiguration(config, { ...options, cwd: "/srv/app" });
+    const moved = withAbsolutePaths(config, "/srv/app");
+    const { stateDir: _there, ...there } = resolveConfiguration(moved, { ...options, cwd: "/somewhere/else" });
+    assert.deepEqual(there, here);
+    assert.deepEqual(
+      there.processes.map(({ cwd }) => cwd),
+      ["profile" in options && options.profile === "bare" ? "/srv/app" : "/srv/app/app", "/srv/app"],
+    );
+  }
+});
+
 test("the modules of plugins are found from everywhere", () => {
   const plugins = [
     { url: "./slack.js" },
@@ -68,6 +89,7 @@ test("the type of a configuration allows what the schema allows", () => {
   const keys: Record<keyof RawConfig, true> & Record<keyof Configuration, true> = {
     $schema: true,
     name: true,
+    defaults: true,
     processes: true,
     include: true,
     logger: true,
@@ -87,5 +109,5 @@ test("the type of a configuration allows what the schema allows", () => {
     true
   >;
   const back: Record<keyof Configuration["processes"][number], true> = process;
-  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 15, {}]);
+  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 16, {}]);
 });

@@ -4,14 +4,15 @@ import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import type { Configuration } from "../../../generated/configuration.ts";
-import { anyConfiguration } from "../../../test/support/arbitrary-configuration.ts";
+import { anyConfiguration, inheritingConfiguration } from "../../../test/support/arbitrary-configuration.ts";
 import { withAbsolutePaths } from "../../core/config/absolute-paths.ts";
-import { API, type RawConfig, TOP, WATCHER } from "../../core/config/config-schema.ts";
+import { API, type RawConfig, TOP } from "../../core/config/config-schema.ts";
 import { CLUSTER } from "../../core/config/fields/cluster-fields.ts";
 import type { Fields } from "../../core/config/fields/field.ts";
 import { LOGGER, ROTATION } from "../../core/config/fields/logger-fields.ts";
 import { HEALTH, READY } from "../../core/config/fields/probe-fields.ts";
 import { PROCESS } from "../../core/config/fields/process-fields.ts";
+import { WATCHER } from "../../core/config/fields/watcher-fields.ts";
 import { ConfigurationError } from "../../core/config/problems.ts";
 import { type CheckOptions, resolveConfiguration } from "../../core/config/validate.ts";
 import { type CompleteConfiguration, validateConfiguration } from "./validate-configuration.ts";
@@ -88,6 +89,26 @@ test("1 relative paths of a configuration object resolve from the caller's folde
       assert.deepEqual(withoutWarnings(there), withoutWarnings(meaning(config, options)));
     }
   });
+});
+
+test("1 what processes inherit is written out: validated again it is the same, and it means the same from elsewhere", () => {
+  // A problem has another place there, and a warning about several processes comes once for each.
+  const meant = (config: unknown, options: CheckOptions): unknown =>
+    isValid(config, options) ? withoutWarnings(meaning(config, options)) : "invalid";
+  fc.assert(
+    fc.property(inheritingConfiguration, (config) => {
+      fc.pre(isValid(config));
+      const once = validateConfiguration(config);
+      assert.deepEqual(validateConfiguration(once), once);
+      const absolute = withAbsolutePaths(config as Configuration, "/srv/app");
+      for (const options of config.profiles === undefined ? [{}] : [{}, { profile: "ci" }]) {
+        const expected = meant(config, options);
+        assert.deepEqual(meant(once, options), expected);
+        assert.deepEqual(meant(absolute, { ...options, cwd: "/srv/app/.procman/shop" }), expected);
+      }
+    }),
+    { numRuns: 20 },
+  );
 });
 
 test("1 every default of the tables is filled in; what is written stays, and so does a relative path", () => {

@@ -32,15 +32,22 @@ type Filled<Part, Fields extends keyof Part> = Omit<Part, Fields> & {
   readonly [Field in Fields]-?: Exclude<Part[Field], undefined>;
 };
 
-/** A process with its defaults filled in. What it inherits from the top level is there alone. */
+/** `null` takes away what is inherited: where that is written out, there is none. */
+type WithoutNull<Part> = { readonly [Field in keyof Part]: Exclude<Part[Field], null> };
+
+/**
+ * A process with its defaults filled in, and with what it has by `defaults` and `extends`. What it has of `logger`,
+ * `env` and the like of the top level is there alone.
+ */
 export type CompleteProcess = Omit<
   Filled<
-    ProcessConfiguration,
+    WithoutNull<ProcessConfiguration>,
     | ("node" | "stdin" | "tty" | "timeout" | "overrun" | "autostart" | "task" | "catchUp" | "jitter")
     | ("restartResetMs" | "minUptimeMs" | "stopSignal" | "killMode")
   >,
-  "ready" | "health" | "cluster"
+  "ready" | "health" | "cluster" | "env" | "extends"
 > & {
+  readonly env?: Configuration["env"];
   readonly ready?: Filled<ReadyConfiguration, "timeout"> | undefined;
   readonly health?: Filled<HealthConfiguration, "interval" | "timeout" | "failures" | "startPeriod"> | undefined;
   readonly cluster?: Filled<ClusterConfiguration, "mode"> | undefined;
@@ -49,7 +56,7 @@ export type CompleteProcess = Omit<
 /** A configuration with its defaults filled in, in the shape of the file. */
 export type CompleteConfiguration = Omit<
   Filled<Configuration, "name" | "terminateGracePeriod" | "terminateTimeout" | "portRange">,
-  "processes" | "logger" | "watcher" | "api"
+  "processes" | "defaults" | "logger" | "watcher" | "api"
 > & {
   readonly processes: readonly CompleteProcess[];
   readonly logger: Omit<
@@ -74,9 +81,8 @@ export type ValidateOptions = Omit<CheckOptions, "scale" | "edited" | "ports"> &
  * same.
  *
  * What the configuration has stays as it is written. Relative paths still resolve from the folder that it is run from.
- * What processes inherit (`terminateTimeout`, `logger`) is filled in at the top level alone. With `profile` the profile
- * is merged;
- * `profiles` stay.
+ * What all processes have of the top level (`terminateTimeout`, `logger`) is filled in there alone; what they have by
+ * `defaults` and `extends` is in each of them. With `profile` the profile is merged; `profiles` stay.
  *
  * @throws {ConfigurationError} with all problems, for text with line and column; for data both are 0.
  *

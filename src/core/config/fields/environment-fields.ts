@@ -1,4 +1,4 @@
-/** Fields of the environment. */
+/** Fields of `env` and `envFile`, of a process and of the top level. */
 import { boolean, map, number, object, union } from "../../base/schema.ts";
 import { type Fields, flag, listOf, matching, notEmpty, objectOf, optional } from "./field.ts";
 

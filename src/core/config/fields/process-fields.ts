@@ -14,7 +14,18 @@ import {
 } from "../../base/schema.ts";
 import { KILL_MODES, RELOAD_SIGNALS, STOP_SIGNALS, SUCCESS_SIGNALS } from "../../base/signals.ts";
 import { IO_CLASSES } from "../../contract/limits.ts";
-import { account, dependency, envFile, envValue, health, input, ioNice, ready, ulimits } from "../spec-parts.ts";
+import {
+  account,
+  dependency,
+  envFile,
+  envValue,
+  health,
+  input,
+  ioNice,
+  ready,
+  ulimits,
+  watcher,
+} from "../spec-parts.ts";
 import { CLUSTER, OWN_PORT } from "./cluster-fields.ts";
 import { dependencyType } from "./dependency-fields.ts";
 import { ENVIRONMENT } from "./environment-fields.ts";
@@ -42,6 +53,7 @@ import { HOOKS } from "./hook-fields.ts";
 import { PROCESS_LOGGER } from "./logger-fields.ts";
 import { HEALTH, READY } from "./probe-fields.ts";
 import { ULIMITS } from "./ulimit-fields.ts";
+import { WATCHER } from "./watcher-fields.ts";
 
 const CLASSES = '"realtime", "best-effort" or "idle"';
 const IO_NICE = {
@@ -84,6 +96,11 @@ export const PROCESS = {
   id: {
     type: name,
     description: "Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen.",
+  },
+  extends: {
+    type: optional(name),
+    description:
+      "Id of another process, whose fields this one takes, all but id, unless it sets them itself. Objects are merged key by key; everything else is replaced, and null removes it.",
   },
   cmd: {
     type: optional(notEmpty("a command line")),
@@ -228,6 +245,12 @@ export const PROCESS = {
       "Files and folders to watch, or patterns of them, such as src/**/*.html: the process starts with procman, and again whenever one of them changes.",
     onChange: "live",
     spec: list(string()),
+  },
+  watcher: {
+    type: optional(objectOf(WATCHER)),
+    description: "What counts as a change of the watched files. Default: the top level's, field by field.",
+    onChange: "live",
+    spec: kept(watcher),
   },
   restart: {
     type: optional(enumeration(["always", "error", "never"])),
@@ -416,3 +439,8 @@ export const PROCESS = {
     onChange: "restart",
   },
 } as const satisfies Fields;
+
+/** What `defaults` may have: a process is told from others by its id and by what it runs. */
+const { id: _id, extends: _extends, cmd: _cmd, worker: _worker, ...inheritable } = PROCESS;
+
+export const INHERITABLE = inheritable;
