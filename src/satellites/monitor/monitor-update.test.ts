@@ -103,16 +103,17 @@ test("the selected process stays selected when others come, and is on the screen
   assert.deepEqual(session.keys("down", "enter", "s").effects, []);
 });
 
-test("five thousand processes are scrolled through within a second", () => {
+test("five thousand processes are scrolled through within a second of a processor", () => {
   const session = new Session(
     Array.from({ length: 5_000 }, (_, index) => record(`p-${index}`, { cpuPercent: index % 7 })),
   );
-  const began = performance.now();
+  const began = process.cpuUsage();
   for (let key = 0; key < 300; key += 1) session.keys("down");
   assert.equal(session.model.selected, "p-300");
   assert.ok(visibleRows(session.model).some(({ id }) => id === "p-300"));
   assert.equal(session.keys("end").model.selected, "p-4999");
-  assert.ok(performance.now() - began < 1_000);
+  const { user, system } = process.cpuUsage(began);
+  assert.ok(user + system < 1_000_000);
 });
 
 test("the filter takes ids, states, groups and remarks, while it is typed; Escape undoes it, Enter keeps it", () => {
