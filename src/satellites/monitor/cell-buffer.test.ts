@@ -41,8 +41,9 @@ test("a wide character that is written over in its half leaves a blank", () => {
 
 test("a line of ten megabytes is written as quickly as a short one", () => {
   const cells = new CellBuffer({ columns: 200, rows: 1 });
-  const began = performance.now();
+  const began = process.cpuUsage();
   cells.put("日".repeat(10_000_000), { column: 0, row: 0 });
-  assert.ok(performance.now() - began < 1_000);
+  const { user, system } = process.cpuUsage(began);
+  assert.ok(user + system < 1_000_000);
   assert.ok(cells.line(0).endsWith("日… ") || cells.line(0).endsWith("日…"));
 });
