@@ -62,6 +62,28 @@ test("of many processes that find the same dead holder, exactly one gets the loc
   assert.deepEqual(answers.sort(), ["mine", "other", "other", "other"]);
 });
 
+test("of processes that take and release the lock by turns, one at a time has it", async (context) => {
+  const path = folder(context);
+  const script = `import { closeSync, openSync, rmSync } from "node:fs";
+    import { takeLock } from ${JSON.stringify(new URL("./lock.ts", import.meta.url).href)};
+    const [path, inside] = ${JSON.stringify([path, join(path, "inside")])};
+    let times = 0;
+    while (times < 100) {
+      const lock = takeLock(path);
+      if (!("release" in lock)) continue;
+      closeSync(openSync(inside, "wx"));
+      if (!lock.holds()) throw new Error("taken away");
+      rmSync(inside);
+      lock.release();
+      times += 1;
+    }`;
+  const contenders = Array.from({ length: 4 }, () =>
+    spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], { stdio: "inherit" }),
+  );
+  const codes = await Promise.all(contenders.map(async (contender) => (await once(contender, "exit"))[0]));
+  assert.deepEqual([codes, readdirSync(path)], [[0, 0, 0, 0], []]);
+});
+
 test("a lock is abandoned if its holder was killed since boot, but not if it was released or is of another boot", (context) => {
   const path = folder(context);
   const lock = takeLock(path);

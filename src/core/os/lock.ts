@@ -50,19 +50,24 @@ export type LockOptions = {
 /** Takes the lock, or returns its holder. */
 export function takeLock(stateDir: string, { file, lineage, isAgain = false }: LockOptions = {}): Lock | Holder {
   for (;;) {
-    const existing = numbers(stateDir);
-    const last = existing.at(-1) ?? 0;
+    const last = numbers(stateDir).at(-1) ?? 0;
     const holder = holderOf(stateDir);
     if (holder !== undefined && !(isAgain && holder.pid === process.pid)) return holder;
     const ownFile = join(stateDir, `lock.${last + 1}`);
     const own = { file: file ?? lastIn(stateDir)?.file, lineage };
     if (!create(stateDir, ownFile, own)) continue;
-    // Another process that was two steps ahead may have removed the file that would have stopped us.
-    if (numbers(stateDir).at(-1) !== last + 1) {
+    // Another process that was two steps ahead may have removed the file that would have stopped us, or, after a release,
+    // may have begun with 1 again. Of two that check at the same time, one at least sees the other.
+    const others = numbers(stateDir).filter((number) => number !== last + 1);
+    const isHeld = (number: number): boolean => {
+      const claim = livingIn(stateDir, number);
+      return claim !== undefined && !(isAgain && claim.pid === process.pid);
+    };
+    if (others.some((number) => number > last || isHeld(number))) {
       rmSync(ownFile, { force: true });
       continue;
     }
-    for (const number of existing) rmSync(join(stateDir, `lock.${number}`), { force: true });
+    for (const number of others) rmSync(join(stateDir, `lock.${number}`), { force: true });
     const { ino } = statSync(ownFile);
     return {
       holds: () => statSync(ownFile, { throwIfNoEntry: false })?.ino === ino,
@@ -97,6 +102,14 @@ export function hasLock(stateDir: string): boolean {
 export function seenHolderOf(stateDir: string): Holder | undefined {
   const holder = lastIn(stateDir, (path) => readWhole(path, { maxBytes: MAX_BYTES }).toString("utf8"));
   return holder !== undefined && isLiving(holder) ? holder : undefined;
+}
+
+/** Who holds the lock of this number here. */
+function livingIn(stateDir: string, number: number): LockClaim | undefined {
+  const claim = read(join(stateDir, `lock.${number}`), (path) => readFileSync(path, "utf8"));
+  if (claim === undefined) return undefined;
+  const holder = { ...claim, number };
+  return isLiving(holder) && originOf(holder, stateDir) === undefined ? holder : undefined;
 }
 
 function isLiving({ bootId: boot, pid, startTime }: Holder): boolean {
