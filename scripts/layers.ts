@@ -169,7 +169,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/logger": 2_700,
   "core/metrics": 1_001,
   "core/node-preload": 460,
-  "core/os": 4_309,
+  "core/os": 4_322,
   "core/plugins": 1_830,
   "core/probes": 435,
   "core/service": 14_043,
