@@ -7,6 +7,7 @@ import { HOOK } from "./fields/hook-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { HEALTH, READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
+import { SCALE } from "./fields/scale-fields.ts";
 import { WATCHER } from "./fields/watcher-fields.ts";
 
 /**
@@ -27,13 +28,14 @@ export function withDefaults(raw: RawConfig): RawConfig {
 }
 
 function processWithDefaults(process: RawProcess, hasProfiles: boolean): RawProcess {
-  const { ready, health, cluster, dependsOn, hooks } = process;
+  const { ready, health, cluster, scale, dependsOn, hooks } = process;
   return {
     ...filled(process, PROCESS),
     ...(ready && { ready: filled(ready, READY) }),
     ...(health && { health: filled(health, HEALTH) }),
     ...(hooks && { hooks: hooksWithDefaults(hooks) }),
     ...(cluster && { cluster: filled(cluster, clusterFields(cluster, hasProfiles)) }),
+    ...(scale && { scale: filled(scale, SCALE) }),
     ...(dependsOn && {
       dependsOn: dependsOn.map((entry) => (typeof entry === "string" ? entry : filled(entry, DEPENDENCY))),
     }),

@@ -14,6 +14,7 @@ import { pathIn } from "./checks/home-paths.ts";
 import { limitsOf } from "./checks/limit-checks.ts";
 import { pluginSpecs } from "./checks/plugin-checks.ts";
 import { type Filling, healthSpec, readyProbe } from "./checks/probe-checks.ts";
+import { scaleSpec } from "./checks/scale-checks.ts";
 import {
   API,
   API_GROUP,
@@ -163,6 +164,7 @@ function specOf(
     ...(process.health !== undefined && { health: healthSpec(process.health, own) }),
     ...(process.groups?.length && { groups: [...new Set([process.groups].flat())] }),
     ...(cluster !== undefined ? { cluster, ...frontOf(process, ports) } : port !== undefined && { port }),
+    ...scaleOf(process, raw, parallelism),
   };
 }
 
@@ -177,6 +179,11 @@ function schedulesOf(
     ...(cron !== undefined && catchUp === true && { catchUp }),
     ...(cron !== undefined && jitter > 0 && { jitter: milliseconds(PROCESS.jitter, jitter) }),
   };
+}
+
+function scaleOf(process: RawProcess, common: RawConfig, parallelism: number): Pick<ProcessSpec, "scale"> {
+  const { scale, cluster, timeZone = common.timeZone } = process;
+  return scale === undefined ? {} : { scale: scaleSpec(scale, { cluster, timeZone }, parallelism) };
 }
 
 type Fillings = { readonly absolute: Filling; readonly pathOf: Filling; readonly own: Filling };
