@@ -8,7 +8,6 @@
 import { basename } from "node:path";
 import { compact } from "../../base/compact.ts";
 import { ProcmanError } from "../../base/errors.ts";
-import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
 import type { ActOptions, PlanOptions } from "../../contract/control.ts";
 import { isChange, type PlannedChange, type PlanRecord } from "../../contract/plan.ts";
@@ -47,13 +46,15 @@ type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
 /** `portOf`: the process that needs another port; absent: the whole file is applied. */
 type QueuedReload = { readonly why: string; readonly portOf?: string | undefined };
 
+type KeptCounts = Pick<Scaler, "resetCounts" | "countOf" | "countByLoad">;
+
 type PlanOfPorts = { readonly plan: PlanRecord; readonly moved: readonly MovedPort[] };
 
 const NOT_BEGUN = { current: [], pending: [] } as const;
 
 export class Reloads implements Subsystem {
   readonly #context: OperationContext;
-  readonly #scaler: Pick<Scaler, "resetCounts" | "countOf">;
+  readonly #scaler: KeptCounts;
   readonly #options: ReloadOptions;
   readonly #abort = new AbortController();
   readonly #watch: ConfigFileWatch | undefined;
@@ -61,12 +62,11 @@ export class Reloads implements Subsystem {
   readonly #file: ConfigFileWatch;
   #seen: { readonly stamp: string; readonly config: Config; readonly unapplied: StateRecord["unapplied"] } | undefined;
   readonly #last: LastReload;
-  readonly #countOf: Scale = (id, count) => this.#scaler.countOf(id, count);
   #rollout: Rollout<ReloadStep> | undefined;
   /** Reason of a further reload that waits for the present one. */
   #queued: QueuedReload | undefined;
 
-  constructor(context: OperationContext, scaler: Pick<Scaler, "resetCounts" | "countOf">, options: ReloadOptions) {
+  constructor(context: OperationContext, scaler: KeptCounts, options: ReloadOptions) {
     this.#context = context;
     this.#scaler = scaler;
     this.#options = options;
@@ -165,7 +165,7 @@ export class Reloads implements Subsystem {
 
   #unappliedIn(source: ConfigSource): StateRecord["unapplied"] {
     try {
-      const plan = this.#planFor(source(this.#countOf, this.#context.specs.config.profile));
+      const plan = this.#planFor(source(this.#scaler.countOf, this.#context.specs.config.profile));
       const isSet = plan.settings.some(({ takesEffect }) => takesEffect === "in-place");
       return isSet || plan.processes.some(isChange) ? "changes" : undefined;
     } catch (error) {
@@ -315,7 +315,8 @@ export class Reloads implements Subsystem {
     const { source } = this.#options;
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
     const running = reading === "look" ? undefined : this.#runningIds(portOf);
-    return source(portOf === undefined ? undefined : this.#countOf, profile ?? undefined, reading, running);
+    const { countByLoad, countOf } = this.#scaler;
+    return source(portOf === undefined ? countByLoad : countOf, profile ?? undefined, reading, running);
   }
 
   /** Ids of processes and instances, and of clusters with one of these. `failing`: its run has ended, and may be restarted by now. */
@@ -396,7 +397,7 @@ export class Reloads implements Subsystem {
     if (current.length === 0) {
       rollout.step = { ...step, to, from, pending };
       notes.remove(":reload");
-      if (from !== undefined && keepsCounts !== true) this.#scaler.resetCounts();
+      if (from !== undefined && keepsCounts !== true) this.#scaler.resetCounts(to);
     } else {
       rollout.step = { to, from, current, pending, keepsCounts };
       notes.write(":reload", rollout.step);
