@@ -8,7 +8,7 @@ import { hostTime } from "../../core/base/time-stamp.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { lastRuns } from "../../core/contract/run-history.ts";
 import type { Incident, RunSummary } from "../../core/contract/run-summary.ts";
-import { explain, explainPastRuns } from "../../core/contract/why.ts";
+import { explain, explainPastRuns, explainSize } from "../../core/contract/why.ts";
 import { connect } from "../connected.ts";
 import { integerTo, withTarget } from "../options.ts";
 import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
@@ -64,7 +64,13 @@ async function present(client: Client, id: string, { lines }: Options): Promise<
   const record = await client.process(id);
   return record.instances === undefined
     ? answerOf(client, record, lines)
-    : Promise.all(record.instances.map((member) => answerOf(client, member, lines)));
+    : [...sizeOf(record), ...(await Promise.all(record.instances.map((member) => answerOf(client, member, lines))))];
+}
+
+/** About the number of instances, if that is scaled. */
+function sizeOf(record: ProcessRecord): readonly Answer[] {
+  const why = explainSize(record);
+  return why.length === 0 ? [] : [{ process: record, incidents: [], runs: [], why }];
 }
 
 async function answerOf(client: Client, record: ProcessRecord, count: number): Promise<Answer> {

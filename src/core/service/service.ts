@@ -10,6 +10,7 @@ import { LastLines } from "../log-store/log-pages.ts";
 import type { HeldSockets } from "../os/inherited-sockets.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import { isQuiet } from "../supervisor/verdict.ts";
+import { Autoscaler } from "./autoscale/autoscaler.ts";
 import { Balancing } from "./balancer/balancing.ts";
 import { SharedSockets } from "./balancer/shared-sockets.ts";
 import { ActiveConfig } from "./config/active-config.ts";
@@ -87,6 +88,7 @@ export class ProcmanService {
   readonly #spawner: KeeperSpawner;
   readonly #sockets: SharedSockets;
   readonly #balancing: Balancing;
+  readonly #autoscaler: Autoscaler;
   readonly #shutdown: Shutdown;
   readonly #parts: OwnParts;
   readonly #api: ApiService;
@@ -148,6 +150,7 @@ export class ProcmanService {
     };
     this.rollingRestarts = new RollingRestarts(context);
     this.scaler = new Scaler(context, source);
+    this.#autoscaler = new Autoscaler({ ...context, ...this.#reporting, scaler: this.scaler });
     this.reloads = new Reloads(context, this.scaler, options);
     replaceTakenPorts(services, this.reloads);
     this.actions = new Actions(context, this.rollingRestarts);
@@ -168,6 +171,7 @@ export class ProcmanService {
       this.#shutdown,
       this.rollingRestarts,
       this.reloads,
+      this.#autoscaler,
       metrics,
       incidents,
       this.#lasting,
@@ -288,7 +292,7 @@ export class ProcmanService {
       noRestartBy: (spec) => noRestartBy(ends, spec),
       lastLines: (query) => lastLines.of(query),
       takenPort: (run, lines) => ports.inLines(run, lines),
-      withBalancer: (record) => this.#balancing.decorate(record),
+      withBalancer: (record) => this.#autoscaler.decorate(this.#balancing.decorate(record)),
       status: () => this.#status(),
     });
   }
