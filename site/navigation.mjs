@@ -26,6 +26,7 @@ export const NAVIGATION = [
       "docs/guide/ports",
       "docs/guide/logs",
       "docs/guide/clusters",
+      "docs/guide/autoscale",
       "docs/reference/metrics",
       "docs/guide/plugins",
       "docs/guide/library",
