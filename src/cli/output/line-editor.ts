@@ -1,6 +1,6 @@
 /** A line that is edited at the bottom of the terminal, while output comes in above it. */
 import { once } from "node:events";
-import { clearScreenDown, createInterface, cursorTo, type Interface, type Key, moveCursor } from "node:readline";
+import type { Interface, Key } from "node:readline";
 import { PassThrough } from "node:stream";
 import type { ReadStream, WriteStream } from "node:tty";
 
@@ -11,6 +11,8 @@ const PASTE = "\u001b[200~";
 const PASTE_END = "\u001b[201~";
 /** Would act on the terminal, or on the line. */
 const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
+/** Loaded once a line is edited: other commands of the same file don't use it. */
+const readline = (): typeof import("node:readline") => process.getBuiltinModule("node:readline");
 /** Lines that the arrow keys bring back. */
 const HISTORY = 1_000;
 /** A job that could not be suspended goes on after this time. Milliseconds. */
@@ -43,7 +45,8 @@ export class LineEditor {
     const { input, output, prompt, onLine } = options;
     this.#options = options;
     const history = { historySize: HISTORY, removeHistoryDuplicates: true };
-    this.#lines = createInterface({ input: this.#keys, output, prompt, terminal: true, ...history })
+    this.#lines = readline()
+      .createInterface({ input: this.#keys, output, prompt, terminal: true, ...history })
       .on("line", (line) => {
         onLine(line, this.#isPasting);
         if (!this.#isClosed) this.#lines.prompt();
@@ -101,9 +104,9 @@ export class LineEditor {
   #erase(): number {
     const { output } = this.#options;
     const { rows } = this.#lines.getCursorPos();
-    if (rows > 0) moveCursor(output, 0, -rows);
-    cursorTo(output, 0);
-    clearScreenDown(output);
+    if (rows > 0) readline().moveCursor(output, 0, -rows);
+    readline().cursorTo(output, 0);
+    readline().clearScreenDown(output);
     return rows;
   }
 
