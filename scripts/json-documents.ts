@@ -339,6 +339,7 @@ export const PRINTED: Readonly<
 /** Why a command has no document. */
 export const WITHOUT_DOCUMENT: Readonly<Partial<Record<CommandName, string>>> = {
   monitor: "a screen; for programs: `logs -f --json`, and the [events](api.md#events) of the API",
+  dev: "a screen, or lines for people; for programs: `run`, and `logs -f --json`",
   attach: "it shows what a process writes; for programs: `send --json`, and `logs -f --json`",
   export: "it prints or writes files of other tools",
   schema: "it prints JSON anyway",

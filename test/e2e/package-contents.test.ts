@@ -18,7 +18,8 @@ const ALLOWED: readonly RegExp[] = [
 ];
 /** Folders of the package. */
 const FOLDERS = ["dist", "docker", "docs", "examples"];
-const MAX_BYTES = 5_600_000;
+/** The program of `procman dev` has 0.4 MB of them: in a file by itself it starts sooner. */
+const MAX_BYTES = 6_400_000;
 
 type Manifest = { readonly scripts?: Readonly<Record<string, string>>; readonly dependencies?: object };
 type Component = {
