@@ -28,6 +28,7 @@ function inDeleted(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promis
 const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   add: ["--", "sleep", "1"],
   append: ["--id", "job", "--cmd", "true"],
+  attach: ["web"],
   block: ["web"],
   completion: ["bash"],
   disable: ["web"],

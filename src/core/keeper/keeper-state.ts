@@ -260,13 +260,13 @@ export class KeeperState {
   }
 
   /**
-   * Removes what a service leaves: the files of `ready.fd` and `stdin`, and its socket, also under the temporary name
-   * `api.PID`, if it was killed right after it began to listen.
+   * Removes what a service leaves: the files of `ready.fd`, `stdin` and `tty`, and its socket, also under the temporary
+   * name `api.PID`, if it was killed right after it began to listen.
    */
   #removeFilesOfService(): void {
     const run = join(this.folder, "run");
     for (const name of namesIfSeen(run))
-      if (/^(?:api\.(?:sock|\d+)|(?:ready|stdin)-.+)$/.test(name)) removeIfAllowed(join(run, name));
+      if (/^(?:api\.(?:sock|\d+)|(?:ready|stdin|screen)-.+)$/.test(name)) removeIfAllowed(join(run, name));
   }
 
   /** Without it, a kill within the next moments would count as one amid the work, and everything would be started again. */
