@@ -132,6 +132,7 @@ function watched(
     status,
     actions,
     history: new HistoryStore("/nowhere"),
+    rollbacks: { rollback: notAsked },
     reloads: { plan: notAsked, checkedPlan: notAsked, reload: notAsked, unapplied: undefined, lastReload: undefined },
     scaler: { scale: notAsked },
     typeInto: notAsked,
