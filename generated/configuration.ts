@@ -160,7 +160,7 @@ export type ProcessConfiguration = {
   readonly node?: boolean | null | undefined;
   /** Its standard input stays open: for programs that end with their input, and for procman send. { "file": path }: it is this file, which each run opens with the rights of its user, and then ends. Without it, input is /dev/null. Default: false. */
   readonly stdin?: boolean | { readonly file: string } | null | undefined;
-  /** It runs on a terminal of its own, which takes input, too: for colors, prompts, job control and programs that fill the screen. Standard output and standard error are one stream. It needs perl. Default: false. */
+  /** It runs on a pseudo-terminal, which takes input, too: for colors, prompts, job control and programs that fill the screen. Standard output and standard error are one stream. It needs perl. Default: false. */
   readonly tty?: boolean | null | undefined;
   /** Working directory; the folder of the configuration file when omitted. */
   readonly cwd?: string | null | undefined;

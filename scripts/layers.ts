@@ -177,7 +177,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   client: 805,
   "client/connection": 1_680,
   cli: 7_604,
-  "cli/output": 808,
+  "cli/output": 849,
   "satellites/boot": 1_072,
   "satellites/dashboard": 6_368,
   "satellites/dev": 988,

@@ -1,5 +1,6 @@
 /** A session of `procman dev`: lines, keys and states, until procman has ended, or the user leaves one that ran already. */
 import type { ReadStream } from "node:tty";
+import { JobSuspension } from "../../cli/output/job-suspension.ts";
 import { LineEditor } from "../../cli/output/line-editor.ts";
 import { connectTo } from "../../client/connection/connect.ts";
 import { keeperOf, livingHolder } from "../../client/connection/endpoint-file.ts";
@@ -22,8 +23,6 @@ import { watchSources } from "./source-watch.ts";
 /** Text that is pasted is marked as such: its letters are no keys. */
 const PASTE_ON = "\u001b[?2004h";
 const PASTE_OFF = "\u001b[?2004l";
-/** A process that could not be suspended goes on after this time. Milliseconds. */
-const RESUME_MS = 50;
 /** Lines that were there before, of a procman that runs already. */
 const EARLIER_LINES = 20;
 /** Requests are left out: the keys make some. */
@@ -61,7 +60,13 @@ class DevSession {
   /** Types into a process. */
   #editor: LineEditor | undefined;
   #isEnding = false;
-  #resuming: NodeJS.Timeout | undefined;
+  readonly #job = new JobSuspension(
+    () => {
+      this.#view.leave();
+      this.#leaveTerminal();
+    },
+    () => this.#enterTerminal(),
+  );
 
   constructor(options: DevSessionOptions) {
     const { stdin, stdout, env } = process;
@@ -174,7 +179,7 @@ class DevSession {
   #takeTerminal(): void {
     if (this.#keys === undefined) return;
     process.once("exit", () => this.#leaveTerminal());
-    process.on("SIGTSTP", this.#suspend).on("SIGCONT", this.#resume);
+    this.#job.listen();
     process.stdout.on("resize", () => this.#draw());
     // The terminal was closed.
     this.#keys.once("error", () => this.#end()).once("end", () => this.#end());
@@ -229,7 +234,7 @@ class DevSession {
       case "end":
         return this.#end();
       case "suspend":
-        return this.#suspend();
+        return this.#job.suspend();
       case "redraw":
         return this.#view.redraw();
       default:
@@ -270,7 +275,7 @@ class DevSession {
       this.#leaveEditor();
       void queue.drop().then((bytes) => bytes > 0 && this.#view.note(`${bytes} bytes were not sent`, "warn"));
     };
-    process.off("SIGTSTP", this.#suspend).off("SIGCONT", this.#resume);
+    this.#job.unlisten();
     this.#view.edit(() => {
       this.#editor = new LineEditor({
         input: keys,
@@ -293,31 +298,16 @@ class DevSession {
     if (editor === undefined) return;
     editor.close();
     this.#view.edit(undefined);
-    process.on("SIGTSTP", this.#suspend).on("SIGCONT", this.#resume);
+    this.#job.listen();
     this.#enterTerminal();
   }
 
   async #monitor(): Promise<void> {
     this.#view.leave();
     this.#leaveTerminal();
-    process.off("SIGTSTP", this.#suspend);
+    this.#job.unlisten();
     await this.#options.monitor();
-    process.on("SIGTSTP", this.#suspend);
+    this.#job.listen();
     this.#enterTerminal();
   }
-
-  readonly #suspend = (): void => {
-    this.#view.leave();
-    this.#leaveTerminal();
-    process.off("SIGTSTP", this.#suspend);
-    // The whole job, as the terminal does it: a shell waits for npx, not for this process.
-    process.kill(0, "SIGTSTP");
-    this.#resuming = setTimeout(this.#resume, RESUME_MS);
-  };
-
-  readonly #resume = (): void => {
-    clearTimeout(this.#resuming);
-    process.off("SIGTSTP", this.#suspend).on("SIGTSTP", this.#suspend);
-    this.#enterTerminal();
-  };
 }

@@ -1,4 +1,5 @@
 /** The loop of the full screen: keys and news change the model, each change is drawn. */
+import { JobSuspension } from "../../cli/output/job-suspension.ts";
 import { type ApiPlace, connectTo } from "../../client/connection/connect.ts";
 import { wantsColors } from "../../core/os/colors.ts";
 import { signalCode } from "../../core/os/signal-name.ts";
@@ -14,8 +15,6 @@ import { loadWidths } from "./text-clusters.ts";
 /** Time between frames, at least. Milliseconds. */
 const FRAME_MS = 33;
 const TICK_MS = 1_000;
-/** A process that could not be suspended goes on after this time. Milliseconds. */
-const RESUME_MS = 50;
 const ENDING = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
 
 export type MonitorOptions = {
@@ -39,11 +38,19 @@ class Monitor {
   #model: MonitorModel;
   #frame: NodeJS.Timeout | undefined;
   #drawn = 0;
-  #resuming: NodeJS.Timeout | undefined;
+  /** The shell shows that it is stopped, on the screen as it was. */
+  readonly #job: JobSuspension;
   #onQuit = (): void => undefined;
 
   constructor(terminal: TerminalScreen, { place, logProblem }: MonitorOptions) {
     this.#terminal = terminal;
+    this.#job = new JobSuspension(
+      () => terminal.leave(),
+      () => {
+        terminal.enter();
+        this.#dispatch({ type: "resize", size: terminal.size });
+      },
+    );
     this.#model = initialModel(terminal.size, Date.now());
     this.#feed = new LiveFeed({
       connect: (observer) => connectTo(place, CONSUMER, undefined, observer),
@@ -63,7 +70,7 @@ class Monitor {
     process.stdin
       .once("error", () => process.exit(signalCode("SIGHUP")))
       .once("end", () => process.exit(signalCode("SIGHUP")));
-    process.on("SIGTSTP", this.#suspend).on("SIGCONT", this.#resume);
+    this.#job.listen();
     process.stdout.on("resize", () => this.#dispatch({ type: "resize", size: this.#terminal.size }));
     this.#terminal.onKeys((keys) => {
       for (const key of keys) this.#dispatch({ type: "key", key });
@@ -93,7 +100,7 @@ class Monitor {
       case "quit":
         return this.#onQuit();
       case "suspend":
-        return this.#suspend();
+        return this.#job.suspend();
       case "redraw":
         return this.#terminal.forget();
       default:
@@ -107,22 +114,6 @@ class Monitor {
     this.#drawn = performance.now();
     this.#terminal.draw(frameOf(this.#model, this.#palette));
   }
-
-  /** The shell shows that it is stopped, on the screen as it was. */
-  readonly #suspend = (): void => {
-    this.#terminal.leave();
-    process.off("SIGTSTP", this.#suspend);
-    // The whole job, as the terminal does it: a shell waits for npx, not for this process.
-    process.kill(0, "SIGTSTP");
-    this.#resuming = setTimeout(this.#resume, RESUME_MS);
-  };
-
-  readonly #resume = (): void => {
-    clearTimeout(this.#resuming);
-    process.off("SIGTSTP", this.#suspend).on("SIGTSTP", this.#suspend);
-    this.#terminal.enter();
-    this.#dispatch({ type: "resize", size: this.#terminal.size });
-  };
 
   #end(): void {
     this.#feed.close();

@@ -140,7 +140,7 @@ export const PROCESS = {
   tty: {
     type: flag,
     description:
-      "It runs on a terminal of its own, which takes input, too: for colors, prompts, job control and programs that fill the screen. Standard output and standard error are one stream. It needs perl.",
+      "It runs on a pseudo-terminal, which takes input, too: for colors, prompts, job control and programs that fill the screen. Standard output and standard error are one stream. It needs perl.",
     default: false,
     onChange: "restart",
     copied: kept(boolean()),
