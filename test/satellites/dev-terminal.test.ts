@@ -108,11 +108,19 @@ describe("dev on a terminal", { concurrency: 4 }, () => {
     await closed(session);
   });
 
-  test("m shows the monitor, and its q comes back to the lines", async (context) => {
+  test("m shows the monitor, which has the terminal also after Ctrl-Z and fg; its q comes back to the lines", async (context) => {
     if (isMissing(context, "tmux")) return;
     const session = await opened(context);
     const { terminal } = session;
     terminal.keys("m");
+    await terminal.see(/^ID +STATUS .* WHY$/);
+    terminal.keys("C-z");
+    await terminal.see(/Stopped/);
+    terminal.type("fg");
+    await terminal.see(/^ID +STATUS .* WHY$/);
+    terminal.keys("?");
+    await terminal.see(/quit; the processes keep running/);
+    terminal.keys("Escape");
     await terminal.see(/^ID +STATUS .* WHY$/);
     terminal.keys("q");
     await terminal.see(FOOTER);
