@@ -80,7 +80,7 @@ export type DependencyConfiguration = {
   /** Id of a process or a cluster. */
   readonly id: string;
   /** The required state: it was started, it is ready, it has finished successfully, or it has completed, with any code. Default: "ready". */
-  readonly condition?: "started" | "ready" | "finished" | "completed" | undefined;
+  readonly condition?: "started" | "ready" | "reachable" | "finished" | "completed" | undefined;
   /** Restart the dependent when this process was restarted. Default: false. */
   readonly restart?: boolean | undefined;
 };
@@ -226,7 +226,7 @@ export type ProcessConfiguration = {
   readonly hooks?: HooksConfiguration | null | undefined;
   /** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
   readonly ready?: ReadyConfiguration | null | undefined;
-  /** Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished; completed) and restart (true: restart it when the other was restarted). */
+  /** Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; reachable: ready or asleep; finished; completed) and restart (true: restart it when the other was restarted). */
   readonly dependsOn?: readonly (string | DependencyConfiguration)[] | null | undefined;
   /** Whether a ready run stays healthy: checked regularly by exactly one of port, http and exec. */
   readonly health?: HealthConfiguration | null | undefined;
@@ -254,6 +254,8 @@ export type ProcessConfiguration = {
   readonly groups?: string | readonly string[] | null | undefined;
   /** Port that it listens on; it finds it in PORT, unless env or envFile sets that, and {port} stands for it. "auto": a free port, which stays with this folder and id as long as it is free. Others write {port:ID}. */
   readonly port?: number | "auto" | null | undefined;
+  /** It sleeps while it has no client: procman stops it after some time, and its next client starts it. A process without a cluster needs port, on which clients come. */
+  readonly idle?: { readonly after: number; readonly port?: number | undefined; readonly wakeTimeout?: number | undefined; readonly wakeOn?: "connect" | "data" | undefined; readonly ignore?: readonly string[] | undefined; readonly busyFile?: string | undefined } | null | undefined;
   /** Several instances of the process, with the ids ID-1, ID-2 and so on. */
   readonly cluster?: ClusterConfiguration | null | undefined;
 };

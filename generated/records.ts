@@ -40,7 +40,7 @@ export type RequestRecord = {
 /** How it ended; `reason` says it in words. */
 export type EndRecord = {
   /** Why it ended. */
-  readonly kind: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "operator" | "shutdown" | "unknown";
+  readonly kind: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "idle" | "operator" | "shutdown" | "unknown";
   /** Exit code. */
   readonly code?: number;
   /** Signal that ended it. */
@@ -77,8 +77,8 @@ export type DecisionRecord = {
   readonly limit?: number;
   /** Time until the restart; absent: at once. */
   readonly delayMs?: number;
-  /** Of `none`. `permanent`: another attempt would fail in the same way. `option`: of the command. `policy`: it has no restart policy. `instances`: it is unhealthy, and `process` is being restarted or, without that, no other instance is healthy. */
-  readonly why?: "stopped" | "finished" | "exhausted" | "blocked" | "permanent" | "option" | "policy" | "failed" | "instances";
+  /** Of `none`. `asleep`: its next client starts it. `permanent`: another attempt would fail in the same way. `option`: of the command. `policy`: it has no restart policy. `instances`: it is unhealthy, and `process` is being restarted or, without that, no other instance is healthy. */
+  readonly why?: "stopped" | "asleep" | "finished" | "exhausted" | "blocked" | "permanent" | "option" | "policy" | "failed" | "instances";
   /** With `instances`: the instance that procman restarts. */
   readonly process?: string;
   /** The option of `procman run` because of which it isn't restarted. */
@@ -88,11 +88,13 @@ export type DecisionRecord = {
 /** Why it is in this state, as data; `reason` says it in words. */
 export type StatusCause = {
   /** While it waits: the dependencies that are not met yet. */
-  readonly waitsFor?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" })[];
+  readonly waitsFor?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "reachable" | "finished" | "completed" })[];
   /** While it is skipped: because of what. */
   readonly skip?: { readonly path: readonly string[]; readonly process: string; readonly end?: EndRecord; readonly next?: DecisionRecord };
   /** While it is being stopped. */
-  readonly stop?: { readonly kind: "operator" | "terminate" | "timeout" | "watch" | "unready" | "unhealthy" | "memory" | "itself"; readonly phase: "spawning" | "waiting-dependents" | "grace" | "terminate" | "kill" | "cleanup" | "cleanup-kill" | "after-stop"; readonly signal?: string; readonly again?: true; readonly dependents?: readonly string[] };
+  readonly stop?: { readonly kind: "operator" | "terminate" | "timeout" | "watch" | "idle" | "unready" | "unhealthy" | "memory" | "itself"; readonly phase: "spawning" | "waiting-dependents" | "grace" | "terminate" | "kill" | "cleanup" | "cleanup-kill" | "after-stop"; readonly signal?: string; readonly again?: true; readonly dependents?: readonly string[] };
+  /** While it sleeps. */
+  readonly sleep?: { readonly since?: string; readonly on?: "connect" | "data"; readonly hostname?: string; readonly port?: number };
   /** The hook that runs. */
   readonly hook?: { readonly name: "beforeStart" | "afterStop"; readonly ms: number };
   /** While it is not ready or not healthy: what was found last. */
@@ -156,7 +158,7 @@ export type ProcessRecord = {
   /** `group`: the answer for `group:NAME`. */
   readonly type: "process" | "worker" | "cluster" | "group";
   /** `mixed`: the instances of a cluster have different statuses. */
-  readonly status: "created" | "waiting" | "skipped" | "starting" | "running" | "stopping" | "backoff" | "stopped" | "finished" | "errored" | "exhausted" | "mixed";
+  readonly status: "created" | "waiting" | "skipped" | "starting" | "running" | "stopping" | "backoff" | "stopped" | "asleep" | "finished" | "errored" | "exhausted" | "mixed";
   /** Nothing starts it until it is unblocked. */
   readonly blocked: boolean;
   /** It, or each instance of the cluster, starts only by request, even after a shutdown or a reboot. */
@@ -222,7 +224,7 @@ export type ProcessRecord = {
   /** It runs on a terminal: `GET /processes/{id}/screen`; absent: no. */
   readonly terminal?: true;
   /** Processes that it waits for before it starts. */
-  readonly dependsOn?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "finished" | "completed" })[];
+  readonly dependsOn?: readonly ({ readonly process: string; readonly condition: "started" | "ready" | "reachable" | "finished" | "completed" })[];
   /** The dependencies it waits for before it starts, such as `db (ready)`; only while it waits. */
   readonly waitsFor?: string;
   /** For a skipped process: the ids on the way from its dependency to the process that has failed permanently. */
@@ -235,6 +237,8 @@ export type ProcessRecord = {
   readonly backend?: BackendRecord;
   /** The load balancer's work for a cluster with a common port. */
   readonly balancer?: BalancerRecord;
+  /** Of `idle`. */
+  readonly sleep?: { readonly afterSeconds: number; readonly wakeOn: "connect" | "data"; readonly wakes: number; readonly lastWakeMs?: number; readonly busy?: string; readonly turnedAway?: number };
   /** The listening socket that the instances of a cluster share; open while any of them runs or starts. */
   readonly socket?: SocketRecord;
 } & (
@@ -449,7 +453,7 @@ export type Incident = {
   /** Number of ends just before it that came too fast to be recorded one by one. */
   readonly leftOut?: number;
   /** Why it ended. */
-  readonly cause: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "operator" | "shutdown" | "unknown";
+  readonly cause: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "idle" | "operator" | "shutdown" | "unknown";
   /** What follows. */
   readonly decision: string;
   /** What follows; `decision` says it in words. */
@@ -491,7 +495,7 @@ export type RunSummary = {
   /** From its start to its end or, while it is not over, until now. */
   readonly durationMs?: number;
   /** Why it ended. */
-  readonly cause?: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "operator" | "shutdown" | "unknown";
+  readonly cause?: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "idle" | "operator" | "shutdown" | "unknown";
 };
 
 /** A plugin of the configuration. */

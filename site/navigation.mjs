@@ -24,6 +24,7 @@ export const NAVIGATION = [
       "docs/guide/reload",
       "docs/guide/environment",
       "docs/guide/ports",
+      "docs/guide/sleep",
       "docs/guide/logs",
       "docs/guide/clusters",
       "docs/reference/metrics",

@@ -47,6 +47,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       for (const cause of ["operator", "terminate", "watch"] as const)
         for (const held of [false, true])
           add(`stop(${next}${held ? ", held" : ""})`, { type: "stop", next, cause, held } as MachineInput);
+    add("sleep", SLEEP);
     add("cancel-restart", { type: "cancel-restart" });
     for (const input of [
       { type: "spawned", pid: 99 },
@@ -101,6 +102,9 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
   for (const { name } of timers(state, policy)) add(`timer ${name}`, { type: "timer", run, name } as MachineInput);
   return found;
 }
+
+/** It has no client. */
+const SLEEP = { type: "stop", next: "idle", cause: "idle" } as const;
 
 function unstartable(run: number, permanent: boolean): MachineInput {
   return {
@@ -190,6 +194,7 @@ export function checkSlot(policy: Policy): { readonly states: number; readonly s
       queue.push(based);
     }
     stops(world, policy);
+    wakes(world, policy);
   }
   return { states: seen.size, steps };
 }
@@ -213,6 +218,19 @@ function stops(world: World, policy: Policy): void {
     now_.os.leader === "none" && !now_.os.others && now_.os.hook === "none",
     () => `stopped with a live process: ${show(world)}`,
   );
+}
+
+/** From every state, sleep leads to a slot that a client starts: at once, or when the run has ended. */
+function wakes(world: World, policy: Policy): void {
+  const asleep = apply(world, { name: "sleep", input: { ...SLEEP, ...now } }, policy);
+  const start = { name: "start", input: { type: "start", ...now } } as const;
+  let now_ = apply(asleep, start, policy);
+  for (let turn = 0; now_.state.status === "stopping"; turn++) {
+    const move = moves(now_, policy, false)[0];
+    if (move === undefined || turn === 12) return assert.fail(`it isn't woken: ${show(world)} -> ${show(now_)}`);
+    now_ = apply(now_, move, policy, move.os);
+  }
+  holds(["waiting", "starting", "running"].includes(now_.state.status), () => `it isn't woken: ${show(world)}`);
 }
 
 const FURTHER_PARTS: readonly Partial<Policy>[] = [

@@ -29,6 +29,7 @@ const STATUS: Readonly<Record<Status, number>> = {
   exhausted: RED,
   created: DIM,
   stopped: DIM,
+  asleep: DIM,
   finished: DIM,
 };
 

@@ -30,6 +30,8 @@ export class Balancer {
   #fronts: readonly Front[] = [];
   /** undefined: there is no predecessor. */
   #held: HeldConnections | undefined;
+  /** Clients that wait there and wake instances, by id of the front. */
+  #heldWaking: Readonly<Record<string, number>> = {};
   #gathering: NodeJS.Timeout | undefined;
   /** Gets the idle timeouts that are set here: they apply to the connections that a predecessor still has, too. */
   passIdleTimeouts: ((timeouts: IdleTimeouts) => void) | undefined;
@@ -44,8 +46,9 @@ export class Balancer {
   }
 
   /** Connections of the predecessor, which ends with them; undefined: it has ended. */
-  setHeld(held: HeldConnections | undefined): void {
+  setHeld(held: HeldConnections | undefined, waking: Readonly<Record<string, number>> = {}): void {
     this.#held = held;
+    this.#heldWaking = waking;
     this.#countElsewhere();
     this.#changed();
   }
@@ -62,6 +65,11 @@ export class Balancer {
       ({ id, backends }) => [id, Object.fromEntries(backends.map((each) => [each.id, each.connections]))] as const,
     );
     return Object.fromEntries(counts);
+  }
+
+  /** What a successor counts as waiting there. */
+  get waking(): Readonly<Record<string, number>> {
+    return Object.fromEntries(this.report.flatMap(({ id, waking = 0 }) => (waking > 0 ? [[id, waking] as const] : [])));
   }
 
   /** Call when a process has reported. */
@@ -84,7 +92,7 @@ export class Balancer {
       ...this.#others.filter(({ isGone }) => !isGone).map((other) => other.reports),
     ];
     return mergeReports(reports).map((own) => {
-      const front = withHeld(own, this.#held?.[own.id] ?? {});
+      const front = withHeld(own, this.#held?.[own.id] ?? {}, this.#heldWaking[own.id]);
       const problem = this.#listeners.get(front.id)?.problem;
       return problem === undefined ? front : { ...front, problem };
     });
@@ -224,9 +232,23 @@ export class Balancer {
   }
 }
 
-function withHeld(front: FrontReport, held: ConnectionCounts): FrontReport {
+function withHeld(front: FrontReport, held: ConnectionCounts, heldWaking = 0): FrontReport {
   const backends = front.backends.map((each) => ({ ...each, connections: each.connections + (held[each.id] ?? 0) }));
-  return { ...front, backends };
+  const connections = Object.values(held).reduce((sum, count) => sum + count, 0);
+  return { ...front, ...sleepSum(front, { waking: heldWaking, counted: { connections, total: 0 } }), backends };
+}
+
+/** Empty for a front that doesn't sleep. */
+function sleepSum(
+  { waking, counted }: Pick<FrontReport, "waking" | "counted">,
+  other: Pick<FrontReport, "waking" | "counted">,
+): Pick<FrontReport, "waking" | "counted"> {
+  if (waking === undefined || counted === undefined) return {};
+  const { connections = 0, total = 0 } = other.counted ?? {};
+  return {
+    waking: waking + (other.waking ?? 0),
+    counted: { connections: counted.connections + connections, total: counted.total + total },
+  };
 }
 
 /** The reports of all processes as one. The first process has all fronts; until another has reported a front, its backends count as not accepting. */
@@ -250,6 +272,7 @@ function addFront(sum: FrontReport, front: FrontReport | undefined): FrontReport
     ...sum,
     waiting: sum.waiting + front.waiting,
     rejected: sum.rejected + front.rejected,
+    ...sleepSum(sum, front),
     ...(front.full === undefined ? {} : { full: front.full }),
     backends: sum.backends.map((backend) => addBackend(backend, backends.get(backend.id))),
   };

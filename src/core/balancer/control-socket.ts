@@ -149,6 +149,8 @@ export class ControlServer {
     if (problem !== undefined) return { t: "refused", problem };
     if (message.t === "succeed") return this.#options.handOff(message);
     await this.#options.apply(message.fronts);
+    // Whoever puts instances to sleep needs to know whether a client has come just before.
+    if (message.fronts.some(({ asleep }) => asleep)) this.report();
     return { t: "applied", serial: message.serial };
   }
 

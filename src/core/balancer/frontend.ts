@@ -1,12 +1,13 @@
 /** One common port in one process: assigns each client to a backend, or queues it until one is available. */
 import type { Front, FrontReport } from "../ipc/balancer-protocol.ts";
+import { AddressList } from "../os/address-list.ts";
 import { type Backend, Backends, type ConnectionCounts } from "./backends.ts";
 import { ProxiedConnection, type SocketPair } from "./connection.ts";
 import { HealthCheck, HOST } from "./health-check.ts";
-import { PendingClient, PendingQueue } from "./pending-queue.ts";
+import { PENDING_MS, PendingClient, PendingQueue } from "./pending-queue.ts";
 import { proxyHeader } from "./proxy-protocol.ts";
 import type { PlacedConnection } from "./rebalancer.ts";
-import { isToItself, REFUSED, type Tcp, type TcpHandle } from "./tcp-handle.ts";
+import { isToItself, REFUSED, type SocketName, type Tcp, type TcpHandle } from "./tcp-handle.ts";
 
 /** A backend that has not answered within this time counts as refusing. */
 const CONNECT_MS = 2_000;
@@ -28,6 +29,8 @@ export type FrontendOptions = {
   readonly turn: number;
   /** Called when a backend begins or ceases to accept. */
   readonly changed: () => void;
+  /** Called when the first client has come that wakes the instances. */
+  readonly woken: () => void;
 };
 
 export class Frontend {
@@ -39,20 +42,32 @@ export class Frontend {
   readonly #connections = new Map<ProxiedConnection, Backend>();
   readonly #attempts = new Set<ConnectAttempt>();
   readonly #changed: () => void;
+  readonly #woken: () => void;
   #needsAddress = false;
+  /** Clients that neither wake the instances nor keep them awake. */
+  #ignored: AddressList | undefined;
+  /** Their connections. */
+  readonly #uncounted = new Set<ProxiedConnection>();
+  /** Connections so far of all others. */
+  #counted = 0;
+  /** The client that wakes the instances was reported. */
+  #isWoken = false;
 
-  constructor(front: Front, { tcp, turn, changed }: FrontendOptions) {
+  constructor(front: Front, { tcp, turn, changed, woken }: FrontendOptions) {
     this.#front = front;
     this.#tcp = tcp;
     this.#changed = changed;
+    this.#woken = woken;
     this.#backends = new Backends(front.strategy, turn);
     this.#healthCheck = new HealthCheck(tcp, this.#backends, {
       accepts: (backend) => this.#onAccepts(backend),
       foreign: changed,
+      isAwaited: () => this.#queue.size > 0,
     });
     this.#queue = new PendingQueue(tcp, {
       hasRoom: () => this.#backends.hasRoom,
       place: (client) => this.#place(client),
+      came: () => this.#wake(),
     });
     this.apply(front);
   }
@@ -72,7 +87,12 @@ export class Frontend {
     this.#front = front;
     this.#backends.set(front.strategy, front.backends, front.maxConnections);
     if (hadHeaders && !front.proxyProtocol) this.#backends.askAgain();
+    const { timeoutMs = PENDING_MS, ignore } = front.wake ?? {};
+    this.#queue.limitMs = timeoutMs;
+    this.#ignored = ignore && new AddressList(ignore);
+    this.#isWoken &&= front.asleep === true;
     this.#needsAddress =
+      ignore !== undefined ||
       front.strategy === "ip-hash" ||
       front.proxyProtocol ||
       front.backends.some(({ proxyToken }) => proxyToken !== undefined);
@@ -93,11 +113,27 @@ export class Frontend {
   }
 
   accept(client: TcpHandle): void {
-    const peer: { address?: string; port?: number } = {};
+    const peer: SocketName = {};
     // Without an address the client has already gone.
     if (this.#needsAddress && client.getpeername(peer) < 0) return client.close();
-    const { address = "", port = 0 } = peer;
-    this.#place(new PendingClient(client, address, port));
+    const counts = !this.#isIgnored(peer);
+    if (!counts && this.#front.asleep === true) return client.close();
+    this.#place(new PendingClient(client, peer, counts));
+  }
+
+  #isIgnored({ address = "" }: SocketName): boolean {
+    return this.#ignored?.has(address) === true;
+  }
+
+  get #waking(): number {
+    return this.#queue.waking(this.#front.wake?.on ?? "connect");
+  }
+
+  /** A client waits: the first that wakes the instances is reported. */
+  #wake(): void {
+    if (this.#front.asleep !== true || this.#isWoken || this.#waking === 0) return;
+    this.#isWoken = true;
+    this.#woken();
   }
 
   reject(client: TcpHandle): void {
@@ -115,7 +151,9 @@ export class Frontend {
 
   /** Takes a connection migrated from another process. */
   adopt(backend: string, sockets: SocketPair): void {
-    this.#connect(sockets, this.#backends.adopted(backend)).begin();
+    const peer: SocketName = {};
+    if (this.#ignored !== undefined) sockets.client.getpeername(peer);
+    this.#connect(sockets, this.#backends.adopted(backend), !this.#isIgnored(peer)).begin();
     this.#changed();
   }
 
@@ -136,14 +174,21 @@ export class Frontend {
   /** No service reports backends any more: queued clients get the first that accepts. */
   retire(): void {
     const backends = this.#front.backends.map(({ pid: _unknown, ...backend }) =>
-      backend.state === "down" ? { ...backend, state: "up" as const } : backend,
+      backend.state === "down" || this.#front.asleep === true ? { ...backend, state: "up" as const } : backend,
     );
     this.apply({ ...this.#front, backends });
   }
 
   report(): FrontReport {
     const { size: waiting, rejected } = this.#queue;
-    return { id: this.#front.id, waiting, rejected, backends: this.#backends.all.map((backend) => backend.report()) };
+    const backends = this.#backends.all.map((backend) => backend.report());
+    return { id: this.#front.id, waiting, rejected, ...this.#sleepReport(), backends };
+  }
+
+  #sleepReport(): Pick<FrontReport, "waking" | "counted"> {
+    if (this.#front.wake === undefined) return {};
+    const connections = this.#connections.size - this.#uncounted.size + this.#attempts.size;
+    return { waking: this.#waking, counted: { connections, total: this.#counted } };
   }
 
   #place(pending: PendingClient): void {
@@ -175,20 +220,23 @@ export class Frontend {
 
   #join(pending: PendingClient, backend: Backend, socket: TcpHandle): void {
     this.#backends.connected(backend);
-    const { head: sent } = pending;
+    const { head: sent, counts } = pending;
+    if (counts) this.#counted += 1;
     backend.bytesIn += sent?.length ?? 0;
     const header = this.#front.proxyProtocol || backend.readsHeader === true ? [this.#header(pending, backend)] : [];
     const head = sent === undefined ? header[0] : Buffer.concat([...header, sent]);
-    this.#connect({ client: pending.client, backend: socket }, backend).begin(head);
+    this.#connect({ client: pending.client, backend: socket }, backend, counts).begin(head);
   }
 
-  #connect(sockets: SocketPair, backend: Backend): ProxiedConnection {
+  #connect(sockets: SocketPair, backend: Backend, counts: boolean): ProxiedConnection {
     const connection = new ProxiedConnection(this.#tcp, sockets, backend, (closed) => {
       this.#connections.delete(closed);
+      this.#uncounted.delete(closed);
       this.#backends.closed(backend);
       this.#queue.admit();
     });
     this.#connections.set(connection, backend);
+    if (!counts) this.#uncounted.add(connection);
     return connection;
   }
 

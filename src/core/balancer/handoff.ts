@@ -11,8 +11,11 @@ export type ToSuccessor =
   /** Accompanied by the listening socket. */
   | { readonly t: "socket"; readonly id: string }
   /** Accept clients from now on. `held`: connections that stay here. */
-  | { readonly t: "begin"; readonly fronts: readonly Front[]; readonly held?: HeldConnections }
-  | { readonly t: "held"; readonly held: HeldConnections };
+  | ({ readonly t: "begin"; readonly fronts: readonly Front[] } & Partial<Held>)
+  | ({ readonly t: "held" } & Held);
+
+/** `waking`: clients that wait here and wake instances, by id of the front. */
+type Held = { readonly held: HeldConnections; readonly waking?: Readonly<Record<string, number>> };
 
 /** `fit`: ready to take the sockets. `idle`: they apply to the connections that stay, too. */
 export type FromSuccessor =
@@ -55,9 +58,10 @@ export async function handOver({ argv, env }: HandoffRequest, balancer: Balancer
       (message: FromSuccessor) => message.t === "idle" && balancer.setIdleTimeouts(message.timeouts),
     );
     for (const [id, server] of servers) send({ t: "socket", id }, server);
-    send({ t: "begin", fronts, held: balancer.held });
+    const held = (): Held => ({ held: balancer.held, waking: balancer.waking });
+    send({ t: "begin", fronts, ...held() });
     const identity = await Promise.race([serving, ended]);
-    setInterval(() => successor.connected && send({ t: "held", held: balancer.held }), HELD_MS).unref();
+    setInterval(() => successor.connected && send({ t: "held", ...held() }), HELD_MS).unref();
     return identity;
   } catch (error) {
     successor.kill("SIGKILL");
@@ -79,7 +83,7 @@ export async function takeOver(tcp: Tcp, balancer: Balancer, serve: () => Promis
   await balancer.apply([]);
   const frontsToServe = new Promise<readonly Front[]>((resolve) =>
     process.on("message", (message: ToSuccessor, socket?: unknown) => {
-      if (message.t === "begin" || message.t === "held") balancer.setHeld(message.held ?? {});
+      if (message.t === "begin" || message.t === "held") balancer.setHeld(message.held ?? {}, message.waking);
       if (message.t === "begin") resolve(message.fronts);
       else if (message.t === "held") return;
       else if (socket !== undefined) servers.set(message.id, tcp.receive(socket));

@@ -25,6 +25,7 @@ function rig(context: TestContext, specs: readonly BackendSpec[]) {
   backends.set("round-robin", specs);
   const accepted: string[] = [];
   const check = new HealthCheck({ newSocket, connect } as unknown as Tcp, backends, {
+    isAwaited: () => false,
     accepts: (backend) => {
       backends.accepts(backend);
       accepted.push(backend.id);

@@ -7,7 +7,11 @@ import { isToItself, type Tcp, type TcpHandle } from "./tcp-handle.ts";
 /** Interval for the first second of an outage, and after it. */
 const FAST_MS = 25;
 const SLOW_MS = 100;
-const FAST_COUNT = 40;
+const FAST_FOR_MS = 1_000;
+/** While clients wait for a few backends: the interval grows with the outage, of which it is this part. */
+const AWAITED_MS = 4;
+const AWAITED_PART = 1 / 40;
+const FEW = 16;
 /** Backends checked at a time: while a thousand instances start, they need the CPU themselves. */
 const BATCH = 100;
 /**
@@ -23,8 +27,13 @@ type Attempt = { readonly socket: TcpHandle; readonly version: number; readonly 
 
 export const HOST = "127.0.0.1";
 
-/** `foreign`: another program accepts connections on the port of a backend. */
-export type HealthCheckEvents = { readonly accepts: (backend: Backend) => void; readonly foreign: () => void };
+export type HealthCheckEvents = {
+  readonly accepts: (backend: Backend) => void;
+  /** Another program accepts connections on the port of a backend. */
+  readonly foreign: () => void;
+  /** Whether clients wait for a backend. */
+  readonly isAwaited: () => boolean;
+};
 
 export class HealthCheck {
   readonly #tcp: Tcp;
@@ -37,7 +46,8 @@ export class HealthCheck {
   /** To backends that have accepted: whether they read headers. */
   readonly #questions = new Map<Backend, HeaderQuestion>();
   #timer: NodeJS.Timeout | undefined;
-  #checks = 0;
+  /** When the outage began, or another backend came up. Monotonic milliseconds. */
+  #since = 0;
   #start = 0;
   usesHeader = false;
 
@@ -49,7 +59,7 @@ export class HealthCheck {
 
   /** A backend came up (`isNew`: check it now) or refused a connection. Checks are repeated until all accept. */
   wake(isNew: boolean): void {
-    if (isNew || this.#timer === undefined) this.#checks = 0;
+    if (isNew || this.#timer === undefined) this.#since = performance.now();
     if (isNew) this.#check();
     this.#arm();
   }
@@ -65,14 +75,18 @@ export class HealthCheck {
 
   #arm(): void {
     if (this.#timer !== undefined) return;
-    this.#timer = setTimeout(
-      () => {
-        this.#timer = undefined;
-        this.#check();
-        if (this.#backends.unproven.length > 0) this.#arm();
-      },
-      this.#checks++ < FAST_COUNT ? FAST_MS : SLOW_MS,
-    );
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#check();
+      if (this.#backends.unproven.length > 0) this.#arm();
+    }, this.#intervalMs);
+  }
+
+  get #intervalMs(): number {
+    const outageMs = performance.now() - this.#since;
+    if (this.#on.isAwaited() && this.#backends.unproven.length <= FEW)
+      return Math.min(SLOW_MS, AWAITED_MS + outageMs * AWAITED_PART);
+    return outageMs < FAST_FOR_MS ? FAST_MS : SLOW_MS;
   }
 
   #check(): void {

@@ -154,7 +154,10 @@ function runWorker(number: number, tcp: Tcp): void {
   process.on("message", (message: ToWorker, socket?: TcpHandle) => {
     switch (message.t) {
       case "fronts":
-        return void worker.apply(message.fronts).then(() => send({ t: "applied", serial: message.serial }));
+        return void worker.apply(message.fronts).then(() => {
+          if (message.fronts.some(({ asleep }) => asleep)) report();
+          send({ t: "applied", serial: message.serial });
+        });
       case "listen":
         return socket === undefined
           ? send({ t: "no-socket", id: message.id })

@@ -18,15 +18,17 @@ function rig(places: number) {
   };
   const room = { places };
   const setOwner = (handle: TcpHandle, owner: TcpOwner) => owners.set(handle, owner);
-  const queue = new PendingQueue({ setOwner } as unknown as Tcp, {
+  const came: number[] = [];
+  const queue: PendingQueue = new PendingQueue({ setOwner } as unknown as Tcp, {
     hasRoom: () => room.places > 0,
     place: ({ address }) => {
       room.places -= 1;
       served.push(address);
     },
+    came: () => void came.push(queue.waking("connect")),
   });
   const gone = new Set<string>();
-  const add = (address: string): TcpHandle => {
+  const add = (address: string, counts = true): TcpHandle => {
     const handle = {
       useUserBuffer: () => undefined,
       readStart: () => undefined,
@@ -34,10 +36,10 @@ function rig(places: number) {
     } as unknown as TcpHandle;
     handle.getpeername = () => look(gone.has(address) ? -107 : 0);
     handle.close = () => closed.push(address);
-    queue.add(new PendingClient(handle, address, 0));
+    queue.add(new PendingClient(handle, { address }, counts));
     return handle;
   };
-  return { room, queue, served, closed, gone, owners, add, looks: () => looks };
+  return { room, queue, served, closed, gone, owners, came, add, looks: () => looks };
 }
 
 test("each free place goes to the client that has waited longest, and the others are not looked at", () => {
@@ -77,6 +79,7 @@ test("a client that comes back at once, as no file descriptor was left, waits fo
       clients.push(client);
       queue.add(client);
     },
+    came: () => undefined,
   });
   const handle = {
     useUserBuffer: () => undefined,
@@ -84,7 +87,27 @@ test("a client that comes back at once, as no file descriptor was left, waits fo
     readStop: () => undefined,
     getpeername: () => 0,
   };
-  queue.add(new PendingClient(handle as unknown as TcpHandle, "a", 0));
+  queue.add(new PendingClient(handle as unknown as TcpHandle, { address: "a" }));
   queue.admit();
   assert.deepEqual([clients.length, queue.size], [1, 1]);
+});
+
+test("each client that counts wakes what sleeps, or those that have sent their first bytes", () => {
+  const { queue, add, owners, came } = rig(0);
+  add("health check", false);
+  const first = add("first");
+  add("second");
+  assert.deepEqual([queue.waking("connect"), queue.waking("data"), came], [2, 0, [0, 1, 2]]);
+  owners.get(first)?.onRead(5);
+  assert.deepEqual([queue.waking("data"), came.length], [1, 4]);
+});
+
+test("clients wait as long as the front says", async () => {
+  const { queue, add, closed } = rig(0);
+  queue.limitMs = 50;
+  add("first");
+  queue.rejectLate(performance.now());
+  assert.deepEqual(closed, []);
+  queue.rejectLate(performance.now() + 51);
+  assert.deepEqual([closed, queue.rejected], [["first"], 1]);
 });

@@ -1,6 +1,6 @@
 /** Clients for which no backend is available. They wait for one for a limited time, and their number is limited. */
 import { shared } from "./buffer-pool.ts";
-import type { Tcp, TcpHandle } from "./tcp-handle.ts";
+import type { SocketName, Tcp, TcpHandle } from "./tcp-handle.ts";
 
 /** A client without a backend. */
 export class PendingClient {
@@ -9,16 +9,19 @@ export class PendingClient {
   readonly port: number;
   /** Monotonic milliseconds. */
   readonly since = performance.now();
+  /** Whether it wakes instances that sleep, and keeps them awake. */
+  readonly counts: boolean;
   /** The first bytes that it has sent while it waited. */
   head: Buffer | undefined;
   /** Whether the client has ended without having sent anything, or with a reset. */
   #isGone = false;
   #isWatched = false;
 
-  constructor(client: TcpHandle, address: string, port: number) {
+  constructor(client: TcpHandle, { address = "", port = 0 }: SocketName, counts = true) {
     this.client = client;
     this.address = address;
     this.port = port;
+    this.counts = counts;
   }
 
   /** After its first bytes it isn't read any more, and only a reset shows. */
@@ -26,11 +29,11 @@ export class PendingClient {
     return this.#isGone || (this.#isWatched && this.client.getpeername({}) < 0);
   }
 
-  /** Reads, to notice when it goes. */
-  watch(tcp: Tcp, gone: () => void): void {
+  /** Reads, to notice its first bytes, and when it goes. */
+  watch(tcp: Tcp, on: { readonly gone: () => void; readonly spoke: () => void }): void {
     if (this.head !== undefined) return;
     if (!this.#isWatched)
-      tcp.setOwner(this.client, { onRead: (count) => this.#onRead(count, gone), onWritten: none, onShutdown: none });
+      tcp.setOwner(this.client, { onRead: (count) => this.#onRead(count, on), onWritten: none, onShutdown: none });
     this.#isWatched = true;
     this.client.useUserBuffer(shared);
     this.client.readStart();
@@ -40,20 +43,23 @@ export class PendingClient {
     if (this.#isWatched) this.client.readStop();
   }
 
-  #onRead(count: number, gone: () => void): undefined {
+  #onRead(count: number, on: { readonly gone: () => void; readonly spoke: () => void }): undefined {
     if (count === 0) return;
     this.client.readStop();
-    if (count > 0) this.head = Buffer.from(shared.subarray(0, count));
-    else {
+    if (count > 0) {
+      this.head = Buffer.from(shared.subarray(0, count));
+      on.spoke();
+    } else {
       this.#isGone = true;
-      gone();
+      on.gone();
     }
   }
 }
 
 function none(): void {}
 
-const TIMEOUT_MS = 10_000;
+/** Unless the front has a limit. Milliseconds. */
+export const PENDING_MS = 10_000;
 /** In each process. */
 const CAPACITY = 4_096;
 
@@ -61,6 +67,8 @@ export type PendingQueueBackends = {
   /** A backend may get a connection. */
   readonly hasRoom: () => boolean;
   readonly place: (client: PendingClient) => void;
+  /** A client waits, or has sent its first bytes. */
+  readonly came: () => void;
 };
 
 export class PendingQueue {
@@ -69,6 +77,8 @@ export class PendingQueue {
   #clients: PendingClient[] = [];
   /** Clients closed because they waited too long, the queue was full, or the process had no file descriptor left. */
   rejected = 0;
+  /** How long a client waits. Milliseconds. */
+  limitMs = PENDING_MS;
   #dropping: NodeJS.Immediate | undefined;
 
   constructor(tcp: Tcp, backends: PendingQueueBackends) {
@@ -80,11 +90,17 @@ export class PendingQueue {
     return this.#clients.length;
   }
 
+  /** Clients that wake instances which sleep. */
+  waking(on: "connect" | "data"): number {
+    return this.#clients.filter(({ counts, head }) => counts && (on === "connect" || head !== undefined)).length;
+  }
+
   add(client: PendingClient): void {
-    if (this.#clients.length >= CAPACITY || performance.now() - client.since > TIMEOUT_MS)
+    if (this.#clients.length >= CAPACITY || performance.now() - client.since > this.limitMs)
       return this.reject(client.client);
     this.#clients.push(client);
-    client.watch(this.#tcp, () => this.#dropGoneSoon());
+    client.watch(this.#tcp, { gone: () => this.#dropGoneSoon(), spoke: this.#backends.came });
+    this.#backends.came();
   }
 
   /** Places clients, the first first, while a backend has room: the others are not looked at. One that comes back waits for the next call. */
@@ -99,8 +115,8 @@ export class PendingQueue {
 
   rejectLate(now: number): void {
     if (this.#clients.length === 0) return;
-    const expired = this.#clients.filter(({ since }) => now - since > TIMEOUT_MS);
-    this.#clients = this.#clients.filter(({ since }) => now - since <= TIMEOUT_MS);
+    const expired = this.#clients.filter(({ since }) => now - since > this.limitMs);
+    this.#clients = this.#clients.filter(({ since }) => now - since <= this.limitMs);
     for (const { client } of expired) this.reject(client);
     this.#dropGone();
     // Some wait because ports or file descriptors had run out; no event tells when they are available again.

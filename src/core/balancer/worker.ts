@@ -131,7 +131,8 @@ export class Worker {
   }
 
   #newFrontend(front: Front): Frontend {
-    return new Frontend(front, { tcp: this.#tcp, turn: this.#number, changed: () => this.#reportSoon() });
+    const changed = (): void => this.#reportSoon();
+    return new Frontend(front, { tcp: this.#tcp, turn: this.#number, changed, woken: this.#report });
   }
 
   /** For a migrated connection whose port is not served any more. */

@@ -48,7 +48,7 @@ function absolutePlugin(plugin: unknown, folder: string): unknown {
 /** The fields of a process, which may be invalid. */
 export function absoluteProcess(process: unknown, folder: string): unknown {
   if (!isObject(process)) return process;
-  const { worker, logger, stdin } = process;
+  const { worker, logger, stdin, idle } = process;
   const absolute = (entry: string): string => absolutePath(entry, folder);
   const expanded = (entry: string): string => expandedPaths(entry, (text) => absolute(text));
   const absoluteList = (entry: string): string => absolutePathList(entry, folder);
@@ -63,6 +63,7 @@ export function absoluteProcess(process: unknown, folder: string): unknown {
     ...withMember("pathFirst", absoluteList),
     ...withMember("pidFile", absolute),
     ...(isObject(stdin) && { stdin: { ...stdin, file: eachText(stdin.file, expanded) } }),
+    ...(isObject(idle) && { idle: { ...idle, busyFile: eachText(idle.busyFile, expanded) } }),
     ...withMember("watch", absolute),
     ...(Array.isArray(worker)
       ? { worker: [eachText(worker[0], absolute), ...worker.slice(1)] }

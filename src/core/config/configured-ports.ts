@@ -25,12 +25,17 @@ export function portFields({ processes = [] }: PartialConfig, parallelism: numbe
 }
 
 function fieldsOf(
-  { id: process = "", port, cluster }: PartialProcess,
+  { id: process = "", port: written, idle, cluster }: PartialProcess,
   path: JsonPath,
   parallelism: number,
 ): readonly PortField[] {
-  if (cluster === undefined)
-    return port === undefined ? [] : [{ id: process, value: port, path: [...path, "port"], process, index: 0 }];
+  if (cluster === undefined) {
+    // Its clients come on another one.
+    const isBehind = written === undefined && idle?.port !== undefined;
+    const value = isBehind ? "auto" : written;
+    const place = [...path, ...(isBehind ? ["idle", "port"] : ["port"])];
+    return value === undefined ? [] : [{ id: process, value, path: place, process, index: 0 }];
+  }
   const { startPort, commonPort } = cluster;
   const common = { id: process, path: [...path, "cluster", "commonPort"], process, index: 0 };
   const ofInstances =
@@ -60,10 +65,21 @@ export function portsById(
   );
 }
 
+/** The ports that `{port:ID}` stands for: where clients come. */
+export function namedPorts(
+  { processes = [] }: PartialConfig,
+  ports: ReadonlyMap<string, number>,
+): ReadonlyMap<string, number> {
+  const fronts = processes.flatMap((process) =>
+    process?.id === undefined || process.idle?.port === undefined ? [] : [[process.id, process.idle.port] as const],
+  );
+  return fronts.length === 0 ? ports : new Map([...ports, ...fronts]);
+}
+
 /** Ports that something in the file has by number. */
 export function fixedPorts(config: PartialConfig, parallelism: number): ReadonlySet<number> {
   const { api, processes = [] } = config;
-  const probed = processes.flatMap((process) => [process?.ready?.port, process?.health?.port]);
+  const probed = processes.flatMap((process) => [process?.ready?.port, process?.health?.port, process?.idle?.port]);
   const named = [api === undefined || api === false ? undefined : api.port, ...probed];
   return new Set([
     ...portsById(config, parallelism).values(),

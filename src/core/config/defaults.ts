@@ -4,6 +4,7 @@ import { CLUSTER } from "./fields/cluster-fields.ts";
 import { DEPENDENCY } from "./fields/dependency-fields.ts";
 import type { Fields } from "./fields/field.ts";
 import { HOOK } from "./fields/hook-fields.ts";
+import { IDLE } from "./fields/idle-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { HEALTH, READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
@@ -27,12 +28,13 @@ export function withDefaults(raw: RawConfig): RawConfig {
 }
 
 function processWithDefaults(process: RawProcess, hasProfiles: boolean): RawProcess {
-  const { ready, health, cluster, dependsOn, hooks } = process;
+  const { ready, health, cluster, dependsOn, hooks, idle } = process;
   return {
     ...filled(process, PROCESS),
     ...(ready && { ready: filled(ready, READY) }),
     ...(health && { health: filled(health, HEALTH) }),
     ...(hooks && { hooks: hooksWithDefaults(hooks) }),
+    ...(idle && { idle: filled(idle, IDLE) }),
     ...(cluster && { cluster: filled(cluster, clusterFields(cluster, hasProfiles)) }),
     ...(dependsOn && {
       dependsOn: dependsOn.map((entry) => (typeof entry === "string" ? entry : filled(entry, DEPENDENCY))),

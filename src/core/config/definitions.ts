@@ -104,9 +104,11 @@ function fileText(entry: EnvFileSpec): string {
   return typeof entry === "string" ? entry : `${entry.path}${entry.optional === true ? " (optional)" : ""}`;
 }
 
-function startText({ autostart, cron, watch }: ProcessSpec): string {
+function startText({ autostart, cron, watch, idle, policy }: ProcessSpec): string {
+  const sleeps = idle !== undefined && policy.idleMs !== undefined;
   const ways = [
-    ...(autostart ? ["with procman"] : []),
+    ...(autostart ? [`with procman${sleeps ? ", asleep" : ""}`] : []),
+    ...(sleeps ? [`with its next client, when it was stopped after ${seconds(policy.idleMs)} without one`] : []),
     ...(cron === undefined ? [] : [`by its schedule, ${cron}`]),
     ...(watch.length === 0
       ? []

@@ -48,6 +48,7 @@ const POLICY_FIELDS: Readonly<Partial<Record<keyof Policy, string>>> = {
   graceMs: "terminateGracePeriod",
   terminateMs: "terminateTimeout",
   readyMs: "ready",
+  idleMs: "idle",
   waits: "dependsOn",
   beforeStart: "hooks",
   afterStop: "hooks",
@@ -74,7 +75,9 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly ChangedProces
   const plain = namesOf(RESTARTS).filter(isOther);
   const policy = namesOf(POLICY).filter((name) => !isDeepStrictEqual(before.policy[name], now.policy[name]));
   const logger = isOther("log") ? ["logger"] : [];
-  const named = new Set(plain.map((name) => (name in CLUSTER_PARTS ? "cluster" : name)));
+  // The port of a process without a cluster is part of another field.
+  const section = (now.cluster ?? before.cluster) === undefined ? "idle" : "cluster";
+  const named = new Set(plain.map((name) => (name in CLUSTER_PARTS ? section : name)));
   const fields = [...new Set([...command, ...named, ...policy.map((name) => POLICY_FIELDS[name] ?? name), ...logger])];
   if (fields.length === 0) return [];
   const wasCaptured = isCaptured(before.log);

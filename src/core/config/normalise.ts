@@ -3,6 +3,7 @@
 import { delimiter } from "node:path";
 import { compact } from "../base/compact.ts";
 import type { LevelRules } from "../contract/levels.ts";
+import type { FrontSpec } from "../ipc/balancer-protocol.ts";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
 import { HOOK_NAMES, type HookName } from "../supervisor/states.ts";
@@ -27,10 +28,11 @@ import {
   type RawRotation,
   TOP,
 } from "./config-schema.ts";
-import { portsById } from "./configured-ports.ts";
+import { namedPorts, portsById } from "./configured-ports.ts";
 import { CLUSTER } from "./fields/cluster-fields.ts";
 import { copyOf, type Field, milliseconds } from "./fields/field.ts";
 import { HOOK } from "./fields/hook-fields.ts";
+import { IDLE } from "./fields/idle-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
@@ -54,7 +56,8 @@ import { parseSize } from "./units.ts";
 export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "file" | "warnings"> {
   const { name = TOP.name.default, logger } = raw;
   const { folder, parallelism, chosenPorts = new Map<string, number>() } = context;
-  const origin = { raw, folder, parallelism, ports: portsById(raw, parallelism, chosenPorts) };
+  const ports = portsById(raw, parallelism, chosenPorts);
+  const origin = { raw, folder, parallelism, ports, named: namedPorts(raw, ports) };
   return {
     name,
     stateDir: stateDirOf(folder, name),
@@ -128,16 +131,18 @@ type ConfigOrigin = {
   readonly parallelism: number;
   /** By id. */
   readonly ports: ReadonlyMap<string, number>;
+  /** For `{port:ID}`. */
+  readonly named: ReadonlyMap<string, number>;
 };
 
 function specOf(
   process: RawProcess,
   instance: ClusterInstance,
-  { raw, folder, parallelism, ports }: ConfigOrigin,
+  { raw, folder, parallelism, ports, named }: ConfigOrigin,
 ): ProcessSpec {
   const port = ports.get(instance.id);
   const cluster = clusterOf(process, instance, port);
-  const own = (text: string): string => fillInstance(text, { index: instance.index, port, ports });
+  const own = (text: string): string => fillInstance(text, { index: instance.index, port, ports: named });
   const absolute = (path: string): string => pathIn(folder, path, process.user);
   const pathOf = (path: string): string => absolute(filledIn(own(path)));
   const copies = copiesOf(process);
@@ -162,7 +167,9 @@ function specOf(
     ...limitsOf(process),
     ...(process.health !== undefined && { health: healthSpec(process.health, own) }),
     ...(process.groups?.length && { groups: [...new Set([process.groups].flat())] }),
-    ...(cluster !== undefined ? { cluster, ...frontOf(process, ports) } : port !== undefined && { port }),
+    ...(process.idle !== undefined && { idle: idleOf(process.idle, pathOf) }),
+    ...(cluster !== undefined ? { cluster } : port !== undefined && { port }),
+    ...frontOf(process, ports),
   };
 }
 
@@ -243,7 +250,7 @@ function copiesOf(process: RawProcess): Copies {
 
 function policyOf(process: RawProcess, raw: RawConfig): Omit<Policy, keyof Copies["policy"] | HookName> {
   const startsByItself = process.autostart === true || (process.watch?.length ?? 0) > 0;
-  const { ready, successExitCodes } = process;
+  const { ready, successExitCodes, idle } = process;
   return {
     restart: process.restart ?? (startsByItself ? "error" : "never"),
     restartLimit: process.restartLimit ?? Infinity,
@@ -252,6 +259,7 @@ function policyOf(process: RawProcess, raw: RawConfig): Omit<Policy, keyof Copie
     waits: (process.dependsOn?.length ?? 0) > 0,
     ...(successExitCodes?.length && { successExitCodes }),
     ...(ready !== undefined && { readyMs: milliseconds(READY.timeout, ready.timeout) }),
+    ...(idle !== undefined && { idleMs: Math.round(idle.after * 1_000) }),
   };
 }
 
@@ -275,10 +283,24 @@ function clusterOf(
   return { id, index, ...(port !== undefined && { port }), ...(portVariable !== undefined && { portVariable }) };
 }
 
-/** How the common port of the cluster is served, if it has one. */
-function frontOf({ id, cluster }: RawProcess, ports: ConfigOrigin["ports"]): Pick<ProcessSpec, "front" | "share"> {
+type RawIdle = NonNullable<RawProcess["idle"]>;
+
+function idleOf({ busyFile }: RawIdle, pathOf: Filling): NonNullable<ProcessSpec["idle"]> {
+  return busyFile === undefined ? {} : { busyFile: pathOf(busyFile) };
+}
+
+function wakeOf({ wakeOn = IDLE.wakeOn.default, wakeTimeout, ignore = [] }: RawIdle): NonNullable<FrontSpec["wake"]> {
+  const timeoutMs = milliseconds(IDLE.wakeTimeout, wakeTimeout);
+  return { on: wakeOn, timeoutMs, ...(ignore.length > 0 && { ignore }) };
+}
+
+/** How its clients' port is served, if it has one: that of a cluster, or of a process that sleeps. */
+function frontOf(
+  { id, cluster, idle }: RawProcess,
+  ports: ConfigOrigin["ports"],
+): Pick<ProcessSpec, "front" | "share"> {
   const { mode, hostname = CLUSTER.hostname.default } = cluster ?? {};
-  const port = ports.get(id);
+  const port = cluster === undefined ? idle?.port : ports.get(id);
   if (port === undefined) return {};
   if (mode === "share") return { share: { hostname, port } };
   const {
@@ -290,6 +312,7 @@ function frontOf({ id, cluster }: RawProcess, ports: ConfigOrigin["ports"]): Pic
   const limits = {
     idleMs: milliseconds(CLUSTER.idleTimeout, idleTimeout),
     ...(maxConnections !== undefined && { maxConnections }),
+    ...(idle !== undefined && { wake: wakeOf(idle) }),
   };
   return { front: { id, hostname, port, strategy, proxyProtocol, ...limits } };
 }

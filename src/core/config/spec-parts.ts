@@ -16,7 +16,7 @@ import {
 } from "../base/schema.ts";
 import { IO_CLASSES, type IoPriority, ULIMITS, type Ulimits, type UserAccount } from "../contract/limits.ts";
 import type { HealthSpec, Probe, ReadyProbe } from "../contract/probe-spec.ts";
-import { type FrontSpec, STRATEGIES } from "../ipc/balancer-protocol.ts";
+import { type FrontSpec, STRATEGIES, WAKE } from "../ipc/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
@@ -107,7 +107,11 @@ export const front: Schema<FrontSpec> = schemaFor<FrontSpec>({
   proxyProtocol: boolean(),
   idleMs: number(),
   maxConnections: optional(count),
+  wake: optional(WAKE),
 });
+
+/** What a process has that sleeps without clients. `busyFile`: an absolute path. */
+export const idle = openObject({ busyFile: optional(string()) });
 
 export const plugin: Schema<PluginSpec> = schemaFor<PluginSpec>({
   id: string(),

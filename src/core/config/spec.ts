@@ -117,7 +117,7 @@ type OtherParts = {
     readonly port?: number;
     readonly portVariable?: string;
   };
-  /** Present for the instances of a cluster with a common port: how the balancer serves it. */
+  /** Present for the instances of a cluster with a common port, and for a process that sleeps: how the balancer serves the port. */
   readonly front?: FrontSpec;
   /** Present for the instances of a cluster with a shared socket: its address. */
   readonly share?: { readonly hostname: string; readonly port: number };

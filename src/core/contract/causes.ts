@@ -15,6 +15,7 @@ export const CAUSES = [
   "memory",
   "terminate",
   "watch",
+  "idle",
   "operator",
   "shutdown",
   "unknown",
@@ -85,10 +86,21 @@ export const DECISION = openObject(
     delayMs: optional(integer({ description: "Time until the restart; absent: at once." })),
     why: optional(
       enumeration(
-        ["stopped", "finished", "exhausted", "blocked", "permanent", "option", "policy", "failed", "instances"],
+        [
+          "stopped",
+          "asleep",
+          "finished",
+          "exhausted",
+          "blocked",
+          "permanent",
+          "option",
+          "policy",
+          "failed",
+          "instances",
+        ],
         {
           description:
-            "Of `none`. `permanent`: another attempt would fail in the same way. `option`: of the command. `policy`: it has no restart policy. `instances`: it is unhealthy, and `process` is being restarted or, without that, no other instance is healthy.",
+            "Of `none`. `asleep`: its next client starts it. `permanent`: another attempt would fail in the same way. `option`: of the command. `policy`: it has no restart policy. `instances`: it is unhealthy, and `process` is being restarted or, without that, no other instance is healthy.",
         },
       ),
     ),
@@ -104,7 +116,7 @@ export const STATUS_CAUSE = openObject(
       list(
         openObject({
           process: string({ description: "Id." }),
-          condition: enumeration(["started", "ready", "finished", "completed"]),
+          condition: enumeration(["started", "ready", "reachable", "finished", "completed"]),
         }),
         { description: "While it waits: the dependencies that are not met yet." },
       ),
@@ -125,9 +137,12 @@ export const STATUS_CAUSE = openObject(
     stop: optional(
       openObject(
         {
-          kind: enumeration(["operator", "terminate", "timeout", "watch", "unready", "unhealthy", "memory", "itself"], {
-            description: "Why; `itself`: its program has ended, and what is left of it is being stopped.",
-          }),
+          kind: enumeration(
+            ["operator", "terminate", "timeout", "watch", "idle", "unready", "unhealthy", "memory", "itself"],
+            {
+              description: "Why; `itself`: its program has ended, and what is left of it is being stopped.",
+            },
+          ),
           phase: enumeration(
             ["spawning", "waiting-dependents", "grace", "terminate", "kill", "cleanup", "cleanup-kill", "after-stop"],
             { description: "`spawning`: it was only being started. `grace`: it has time to finish by itself." },
@@ -137,6 +152,17 @@ export const STATUS_CAUSE = openObject(
           dependents: optional(list(string(), { description: "What must end before it." })),
         },
         { description: "While it is being stopped." },
+      ),
+    ),
+    sleep: optional(
+      openObject(
+        {
+          since: optional(string({ description: "Since when." })),
+          on: optional(enumeration(["connect", "data"], { description: "What wakes it; absent: nothing." })),
+          hostname: optional(string({ description: "Where." })),
+          port: optional(integer({ description: "Where." })),
+        },
+        { description: "While it sleeps." },
       ),
     ),
     hook: optional(

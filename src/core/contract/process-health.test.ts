@@ -19,10 +19,10 @@ test("a named process must run; of all, those that were asked for and haven't fi
   for (const status of STATUSES) {
     if (status === "mixed") continue;
     const records = [record("web", "running"), record("job", status)];
-    assert.equal(allRun(records, NAMED), status === "running", status);
+    assert.equal(allRun(records, NAMED), ["running", "asleep"].includes(status), status);
     assert.equal(
       allRun(records, ALL),
-      ["running", "created", "finished", "stopped", "stopping"].includes(status),
+      ["running", "created", "finished", "stopped", "stopping", "asleep"].includes(status),
       status,
     );
   }
@@ -58,4 +58,15 @@ test("a cluster serves with one instance; all serve if each that was asked for d
     cluster(record("a-1", "backoff")),
   ])
     assert.ok(!serves([pair, down], "all"));
+});
+
+test("what sleeps serves its next client, unless nothing may wake it", () => {
+  const asleep = record("web", "asleep");
+  assert.ok(
+    serves([asleep], "web") && serves([cluster(asleep)], "pair") && allRun([asleep], { named: true, checks: true }),
+  );
+  for (const more of [{ blocked: true }, { disabled: true }] as const) {
+    const held = record("web", "asleep", more);
+    assert.deepEqual([serves([held], "web"), allRun([held], NAMED)], [false, false]);
+  }
 });

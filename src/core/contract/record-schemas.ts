@@ -130,7 +130,7 @@ const PROCESS = openObject(
       list(
         openObject({
           process: string({ description: "Id." }),
-          condition: enumeration(["started", "ready", "finished", "completed"]),
+          condition: enumeration(["started", "ready", "reachable", "finished", "completed"]),
         }),
         { description: "Processes that it waits for before it starts." },
       ),
@@ -177,6 +177,19 @@ const PROCESS = openObject(
           }),
         },
         { description: "The load balancer's work for a cluster with a common port." },
+      ),
+    ),
+    sleep: optional(
+      openObject(
+        {
+          afterSeconds: number({ description: "`idle.after`." }),
+          wakeOn: enumeration(["connect", "data"], { description: "`idle.wakeOn`." }),
+          wakes: integer({ description: "Wakes by a client since the service was started." }),
+          lastWakeMs: optional(integer({ description: "Of the last one: until it got connections." })),
+          busy: optional(string({ description: "Why it stays awake without a client." })),
+          turnedAway: optional(integer({ description: "Clients that waited too long for the wake under way." })),
+        },
+        { description: "Of `idle`." },
       ),
     ),
     socket: optional(

@@ -13,6 +13,7 @@ const HOLD: Readonly<Record<Status, readonly string[]>> = {
   stopping: ["hasCurrentRun", "isStoppable", "isStopping"],
   backoff: ["isDownByFailure", "isInBackoff", "isMissing", "isStoppable"],
   stopped: [],
+  asleep: ["isAsleep", "isStoppable"],
   finished: ["hasFinished"],
   errored: ["hasFailed", "isDownByFailure", "isMissing"],
   exhausted: ["hasFailed", "isDownByFailure", "isExhausted", "isMissing"],

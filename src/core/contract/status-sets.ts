@@ -13,6 +13,7 @@
  * | stopping          | no                        | if it starts again     | no                |
  * | backoff           | no                        | after its delay        | yes               |
  * | stopped, finished | no                        | by schedule or file    | yes               |
+ * | asleep            | no                        | with its first client  | yes, or none      |
  * | errored, exhausted | no                       | by schedule or file    | yes, permanently  |
  * | mixed             | see the instances         |                        |                   |
  */
@@ -74,6 +75,11 @@ export function isInBackoff({ status }: StatusPart): boolean {
   return status === "backoff";
 }
 
+/** Its first client starts it. */
+export function isAsleep({ status }: StatusPart): boolean {
+  return status === "asleep";
+}
+
 export function hasFinished({ status }: StatusPart): boolean {
   return status === "finished";
 }
@@ -105,6 +111,6 @@ export function hasCurrentRun({ status }: StatusPart): boolean {
 }
 
 /** A stop would change something. */
-export function isStoppable({ status }: StatusPart): boolean {
-  return WITH_RUN.has(status) || COMING.has(status);
+export function isStoppable(record: StatusPart): boolean {
+  return WITH_RUN.has(record.status) || COMING.has(record.status) || isAsleep(record);
 }

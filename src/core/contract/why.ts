@@ -4,7 +4,7 @@ import type { EndRecord } from "./causes.ts";
 import { saysLimitRefused } from "./limits.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
 import type { Incident } from "./run-summary.ts";
-import { hasFailed, isRunning, isSkipped } from "./status-sets.ts";
+import { hasFailed, isAsleep, isRunning, isSkipped } from "./status-sets.ts";
 import { troubleText, whatFollowed } from "./words.ts";
 
 /** Incidents older than this aren't counted. Milliseconds. */
@@ -101,7 +101,7 @@ function currentState(record: ProcessRecord): string {
   // procman 1.0.0 gives the sentence alone.
   if (isRunning(record))
     return cause === undefined ? `${running}: ${reason}.` : `${running}${troubleText(record, cause)}.`;
-  if (isSkipped(record)) return `${id} ${reason}.`;
+  if (isSkipped(record) || isAsleep(record)) return `${id} ${reason}.`;
   const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}${zoneText(nextRun, timeZone)}.`;
   return `${id} does not run (${status}): it ${reason}.${next}`;
 }
@@ -148,6 +148,7 @@ export const CAUSE_NAMES: Readonly<Record<Incident["cause"], string>> = {
   timeout: "stopped by its timeout",
   unready: "not ready in time",
   unhealthy: "stopped by its health checks",
+  idle: "stopped as it had no client",
   memory: "stopped by its memory limit",
   terminate: "stopped by its schedule",
   watch: "restarted for a changed file",
@@ -247,6 +248,7 @@ const ADVICE: Advice = {
   "out-of-memory": () =>
     'Look for a leak, give it less work at a time, or allow more memory: for the machine, for the container, or by "memoryMax" if that is set.',
   unstartable: () => "Correct the problem above in the configuration, or on the machine.",
+  idle: () => undefined,
   unready: () => 'Find out what it waits for, or raise "ready.timeout".',
   unhealthy: () =>
     'Find out why it failed its checks; if it was only slow, raise "health.timeout" or "health.failures".',

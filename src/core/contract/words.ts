@@ -1,5 +1,7 @@
 /** The sentences about ends, requests and decisions, from their data: for log, records, `why` and status. */
+import { addressText } from "../base/address-text.ts";
 import { duration } from "../base/quantity.ts";
+import { hostTime } from "../base/time-stamp.ts";
 import type { DecisionRecord, EndRecord, RequestRecord, StatusCause } from "./causes.ts";
 import type { LogEntry, LogQuery, ProcessRecord } from "./records.ts";
 
@@ -121,6 +123,8 @@ export function reasonText(end: EndRecord): string {
       return `was stopped because it ${faultText(end)}; it ${how}`;
     case "terminate":
       return `was stopped by its schedule; it ${how}`;
+    case "idle":
+      return `was stopped because it had no client; it ${how}`;
     case "watch":
       return `was restarted ${asked === "" ? "for a changed file" : `because ${asked}`}; it ${how}`;
     case "shutdown":
@@ -194,6 +198,8 @@ export function whyNone({ why = "stopped", limit, option }: Omit<DecisionRecord,
   switch (why) {
     case "stopped":
       return "it was stopped";
+    case "asleep":
+      return "its next client starts it";
     case "finished":
       return "it has finished";
     case "exhausted":
@@ -226,6 +232,8 @@ export function whatFollowed(decision: DecisionRecord): string {
     case "permanent":
       // The reason of the end says it.
       return "It was not restarted.";
+    case "asleep":
+      return "It sleeps until its next client comes.";
     case "exhausted":
       return `It was not restarted: ${whyNone(decision)}.`;
     default:
@@ -269,6 +277,8 @@ function stateText({ status, restarts, ...condition }: StatusMembers, cause: Sta
       return `${lastFailure(end)}, ${decisionText(next)}`;
     case "stopped":
       return `was stopped${end === undefined ? "" : stopText(end)}`;
+    case "asleep":
+      return sleepText(cause.sleep);
     case "finished":
       return `finished by itself${finishText(end ?? {}) || " with code 0"}${leftNote(end?.left)}`;
     case "errored":
@@ -279,6 +289,12 @@ function stateText({ status, restarts, ...condition }: StatusMembers, cause: Sta
     default:
       return status satisfies never;
   }
+}
+
+function sleepText({ since, on, hostname = "", port = 0 }: NonNullable<StatusCause["sleep"]> = {}): string {
+  const from = since === undefined ? "" : ` since ${hostTime(Date.parse(since))}`;
+  const what = on === "data" ? "the first byte of a client on" : "a connection to";
+  return `sleeps${from}${on === undefined ? "" : `; ${what} ${addressText({ hostname, port })} wakes it`}`;
 }
 
 /** How a run that was stopped ended, to follow "was stopped". */
@@ -325,6 +341,7 @@ const STOPS: Readonly<Record<NonNullable<StatusCause["stop"]>["kind"], string>> 
   terminate: "is being stopped by its schedule",
   timeout: "exceeded its timeout and is being stopped",
   watch: "is being stopped for a changed file",
+  idle: "has no client and is being stopped",
   unready: "was not ready in time and is being stopped",
   unhealthy: "failed its health checks and is being stopped",
   memory: "used too much memory and is being stopped",

@@ -20,6 +20,9 @@ export const STRATEGIES = ["round-robin", "least-connections", "ip-hash"] as con
 
 export type Strategy = (typeof STRATEGIES)[number];
 
+/** What wakes instances that sleep: a connection, or the first byte of a client. */
+export const WAKE_ON = ["connect", "data"] as const;
+
 /**
  * `up`: its process runs; the balancer finds out whether it accepts. `draining`: it gets no new connections and keeps
  * those it has.
@@ -56,10 +59,31 @@ export type FrontSpec = {
   readonly idleMs: number;
   /** Most connections of a backend at a time. Absent: no limit. */
   readonly maxConnections?: number;
+  /** How clients wake its instances. Absent: they don't sleep. */
+  readonly wake?: {
+    readonly on: (typeof WAKE_ON)[number];
+    /** How long a client waits for them. Milliseconds. */
+    readonly timeoutMs: number;
+    /** Addresses and networks of clients that neither wake them nor keep them awake. */
+    readonly ignore?: readonly string[];
+  };
 };
 
-/** `closed`: clients are refused, as no instance runs or is about to. */
-export type Front = FrontSpec & { readonly backends: readonly BackendSpec[]; readonly closed?: boolean };
+/**
+ * `closed`: clients are refused, as no instance runs or is about to. `asleep`: no instance gets connections; clients
+ * wait, and the first is reported at once.
+ */
+export type Front = FrontSpec & {
+  readonly backends: readonly BackendSpec[];
+  readonly closed?: boolean;
+  readonly asleep?: boolean;
+};
+
+export const WAKE: Schema<NonNullable<FrontSpec["wake"]>> = openObject({
+  on: enumeration(WAKE_ON),
+  timeoutMs: number({ minimum: 0 }),
+  ignore: optional(list(string())),
+});
 
 const FRONT: Schema = openObject({
   id: string({ minLength: 1 }),
@@ -69,7 +93,9 @@ const FRONT: Schema = openObject({
   proxyProtocol: boolean(),
   idleMs: number({ minimum: 0 }),
   maxConnections: optional(integer({ minimum: 1 })),
+  wake: optional(WAKE),
   closed: optional(boolean()),
+  asleep: optional(boolean()),
   backends: list(
     openObject({
       id: string({ minLength: 1 }),
@@ -134,6 +160,10 @@ export type FrontReport = {
   readonly waiting: number;
   /** Connections closed because no backend came, or turned away. */
   readonly rejected: number;
+  /** Clients that wait and wake its instances, if these sleep. Absent: of an earlier version, which knows no sleep; each client that waits does. */
+  readonly waking?: number;
+  /** Connections of clients that keep its instances awake: now, and so far. Absent: all do. */
+  readonly counted?: { readonly connections: number; readonly total: number };
   /** Limit of open files of each balancer process; present while clients are turned away for it. */
   readonly full?: number;
   readonly backends: readonly BackendReport[];
@@ -173,5 +203,5 @@ export type FromBalancer =
   | { readonly t: "refused"; readonly problem: string }
   /** Backends that are draining or down get no more connections, and no attempt is under way. */
   | { readonly t: "applied"; readonly serial: number }
-  /** All frontends: when something has changed, at most ten times a second, and to each new service. */
+  /** All frontends: when something has changed, about ten times a second, at once when a client wakes instances or before `applied` if some sleep, and to each new service. */
   | { readonly t: "report"; readonly fronts: readonly FrontReport[] };

@@ -275,7 +275,8 @@ function timestamp(time: string | undefined): number | undefined {
 
 /** Metrics of the load balancer, its clusters and their instances; counters restart with each balancer. */
 export function balancerFamilies(records: readonly ProcessRecord[]): readonly MetricFamily[] {
-  const instances = records.flatMap((record) => record.instances ?? []);
+  // A process that sleeps is its own instance.
+  const instances = records.flatMap((record) => record.instances ?? [record]);
   const family = (
     name: string,
     type: MetricFamily["type"],
@@ -302,6 +303,19 @@ export function balancerFamilies(records: readonly ProcessRecord[]): readonly Me
       balancer === undefined ? [] : [[{ cluster: id }, value(balancer)] as const],
     ),
   });
+  const sleep = (
+    name: string,
+    type: MetricFamily["type"],
+    help: string,
+    value: (sleep: NonNullable<ProcessRecord["sleep"]>) => number | undefined,
+  ): MetricFamily => ({
+    name: `procman_sleep_${name}`,
+    type,
+    help,
+    values: records.flatMap(({ id, sleep: known }) =>
+      known === undefined ? [] : [[{ process: id }, value(known)] as const],
+    ),
+  });
   return [
     family("accepting", "gauge", "1 while the instance receives connections.", ({ accepting }) => (accepting ? 1 : 0)),
     family("connections", "gauge", "Open connections through the load balancer.", ({ connections }) => connections),
@@ -323,6 +337,13 @@ export function balancerFamilies(records: readonly ProcessRecord[]): readonly Me
       problem === undefined ? 1 : 0,
     ),
     front("waiting", "gauge", "Clients waiting for an instance.", ({ waiting }) => waiting),
+    sleep("wakes_total", "counter", "Wakes by a client since the service was started.", ({ wakes }) => wakes),
+    sleep(
+      "last_wake_seconds",
+      "gauge",
+      "Of the last wake: time from its first client until it got connections.",
+      ({ lastWakeMs }) => (lastWakeMs === undefined ? undefined : lastWakeMs / 1_000),
+    ),
     front("rejected_total", "counter", "Clients that timed out waiting, or were rejected.", ({ rejected }) => rejected),
   ];
 }

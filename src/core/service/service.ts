@@ -133,7 +133,12 @@ export class ProcmanService {
     this.#reporting = this.#newReporting(ends, ports);
     const { stats, events, metrics, incidents } = this.#reporting;
     this.#sockets = new SharedSockets(services, sockets);
-    this.#balancing = new Balancing(services, events, this.#spawner, sockets);
+    this.#balancing = new Balancing(services, {
+      events,
+      spawner: this.#spawner,
+      sockets,
+      saysBusy: (id) => (stats.of(id).reported.telemetry?.metrics?.busy ?? 0) !== 0,
+    });
     this.#parts = new OwnParts(process.ppid, this.#balancing);
     const context: OperationContext = {
       ...services,

@@ -2,13 +2,13 @@
 import type { Policy } from "./restart-policy.ts";
 import type { SlotState } from "./states.ts";
 import type { Schedules } from "./timetable.ts";
-import { hasCurrentRun, hasFailed, isUnderWay, wasNeverStarted } from "./verdict.ts";
+import { hasCurrentRun, hasFailed, isAsleep, isUnderWay, wasNeverStarted } from "./verdict.ts";
 
-export const CONDITIONS = ["started", "ready", "finished", "completed"] as const;
+export const CONDITIONS = ["started", "ready", "reachable", "finished", "completed"] as const;
 
 /**
- * `started`: it is running, or has finished. `ready`: it is running and ready. `finished`: it has exited by itself with
- * code 0;
+ * `started`: it is running, or has finished. `ready`: it is running and ready. `reachable`: it is ready, or sleeps and
+ * its first client wakes it. `finished`: it has exited by itself with code 0;
  * `completed`: with any code, or by a signal, and its policy doesn't restart it.
  */
 export type Condition = (typeof CONDITIONS)[number];
@@ -41,6 +41,11 @@ export type ProcessDefinition = {
   readonly catchUp?: true;
   readonly dependsOn?: readonly Dependency[];
 };
+
+/** Whether it sleeps while it has no client. */
+export function sleeps({ policy }: Pick<ProcessDefinition, "policy">): boolean {
+  return policy.idleMs !== undefined;
+}
 
 /** Whether the condition is about the end of runs: of a cluster, all instances must meet it. */
 export function isAboutEnd(condition: Condition): boolean {
@@ -88,5 +93,7 @@ export function effectOf(
   // The change may have fixed the cause of the failure.
   if (restart && mayStart && hasFailed(states[0])) return "starts";
   if (mayStart && !before.autostart && states.every(wasNeverStarted)) return "starts";
+  // Nothing would wake it any more.
+  if (mayStart && !sleeps(definition) && states.some(isAsleep)) return "starts";
   return states.some(hasCurrentRun) ? "runs on" : "none";
 }

@@ -6,6 +6,7 @@ import {
   hasCompleted,
   hasFailed,
   hasFinished,
+  isAsleep,
   isBeingStopped,
   isComing,
   isDown,
@@ -31,10 +32,13 @@ function isMet({ condition, members }: Dependency, find: FindProcess): boolean {
   if (condition === "finished") return members.every((id) => hasFinished(find(id)?.states[0]));
   if (condition === "completed") return members.every((id) => hasCompleted(find(id)?.states[0]));
   const isUp = condition === "started" ? isRunning : isReady;
-  // A job that has done its work was started, too.
-  return members.some((id) =>
-    find(id)?.states.some((state) => isUp(state) || (condition === "started" && hasFinished(state))),
-  );
+  const isElsewise = (process: Process, state: SlotState): boolean =>
+    // A job that has done its work was started, too.
+    condition === "started" ? hasFinished(state) : condition === "reachable" && process.isDormant && isAsleep(state);
+  return members.some((id) => {
+    const process = find(id);
+    return process?.states.some((state) => isUp(state) || isElsewise(process, state)) === true;
+  });
 }
 
 export class Dependencies {
@@ -193,12 +197,20 @@ export class Dependencies {
     const process = this.#find(id);
     if (process === undefined) return;
     const { states } = process;
-    if (states.some(isWaiting) && this.unmetBy(id).length === 0) process.resume("dependencies-ready");
+    if (states.some(isWaiting)) this.#continueStart(process);
     if (states.some(waitsForDependents) && this.runningDependents(id).length === 0) process.resume("dependents-gone");
     const isDue = (dependency: Dependency): boolean =>
       this.#isRenewed(process, dependency) && isMet(dependency, this.#find);
     const renewed = this.#definitions.get(id)?.dependsOn?.find(isDue);
     if (renewed !== undefined && !this.#hasPendingRestart(id)) process.restartWithDependency(renewed.id);
+  }
+
+  /** What sleeps is woken by those that need it. */
+  #continueStart(process: Process): void {
+    const unmetNow = this.unmetBy(process.id);
+    if (unmetNow.length === 0) return process.resume("dependencies-ready");
+    for (const { condition, members } of unmetNow)
+      if (!isAboutEnd(condition)) for (const member of members) this.#find(member)?.wake(process.id);
   }
 
   /** Whether the dependency was restarted after this run began. */

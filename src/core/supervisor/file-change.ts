@@ -25,8 +25,8 @@ export function effectOn(state: SlotState | undefined, { at, endedAt, blocked }:
 function answerTo(state: SlotState, at: number, endedAt: number): "restarts" | "starts" | undefined {
   switch (state.status) {
     case "idle":
-      // Files that a process writes while it is being stopped must not start it again.
-      return at > endedAt ? "starts" : undefined;
+      // One that sleeps reads them when it wakes. Files that a process writes while it is being stopped must not start it again.
+      return state.outcome.kind !== "asleep" && at > endedAt ? "starts" : undefined;
     case "backoff":
       return "starts";
     case "starting":

@@ -82,25 +82,39 @@ function onStop(state: SlotState, input: MachineInput & { readonly type: "stop" 
   const { next, cause, at, held = false } = input;
   switch (state.status) {
     case "idle":
-      return next === "start" ? onStart(state, input, policy) : stay(state);
     case "waiting":
-      return next === "idle" ? stay(idle(state, { kind: "stopped" })) : stay(state);
-    case "backoff": {
+    case "backoff":
       if (next === "start") return onStart(state, input, policy);
-      return next === "idle" ? stay(idle(state, { kind: "stopped", ending: state.ending })) : stay(state);
-    }
+      return stay(next === "idle" ? withoutRun(state, input) : state);
     case "starting":
       return stopStart(state, input);
     case "running":
       if (held) return hold(state, { pid: state.pid, started: state.since, next, cause }, { at });
       return stopRun(state, { next, cause }, { at, policy });
-    // The latest request wins, but "let the policy decide" doesn't override an operator's request.
+    // The latest request wins, but neither "let the policy decide" nor a lack of clients overrides an operator's request.
     case "stopping":
-      if (next === "policy") return stay(state);
+      if (next === "policy" || cause === "idle") return stay(state);
       return stay({ ...state, next, cause, ...(held && state.phase === "spawning" && { held }) });
     default:
       return state satisfies never;
   }
+}
+
+/** A stop of what sleeps closes its port, and what was never started may begin asleep. */
+function withoutRun(
+  state: SlotState & { readonly status: "idle" | "waiting" | "backoff" },
+  { cause, at }: MachineInput & { readonly type: "stop" },
+): SlotState {
+  if (state.status !== "idle") return idle(state, restOf(cause, at, "ending" in state ? state.ending : undefined));
+  const { outcome } = state;
+  if (cause === "idle") return outcome.kind === "never-started" ? idle(state, restOf(cause, at)) : state;
+  return outcome.kind === "asleep" ? idle(state, restOf(cause, at, outcome.ending)) : state;
+}
+
+/** The outcome of a stop. */
+function restOf(cause: StopCause, at: number, ending?: ExitInfo): RunOutcome {
+  const end = ending === undefined ? {} : { ending };
+  return cause === "idle" ? { kind: "asleep", since: at, ...end } : { kind: "stopped", ...end };
 }
 
 /** What depends on a process whose hook runs has nothing to wait for: the process doesn't run. */
@@ -288,7 +302,7 @@ function conclude(
 ): MachineStep {
   if (state.next === "policy") return decide(state, state, { input, policy });
   // A stop during the hook before the start has ended no run.
-  const stopped = idle(state, { kind: "stopped", ...(state.hookSince === undefined && { ending: state.ending }) });
+  const stopped = idle(state, restOf(state.cause, input.at, state.hookSince === undefined ? state.ending : undefined));
   return state.next === "idle" ? stay(stopped) : onStart(stopped, input, policy);
 }
 
@@ -401,7 +415,16 @@ function stay(state: SlotState): MachineStep {
 }
 
 export function faultOf(cause: StopCause): RunFault | undefined {
-  return cause === "operator" || cause === "terminate" || cause === "watch" || cause === "itself" ? undefined : cause;
+  switch (cause) {
+    case "operator":
+    case "terminate":
+    case "watch":
+    case "idle":
+    case "itself":
+      return undefined;
+    default:
+      return cause;
+  }
 }
 
 /** The outcome of a run that was not asked to stop, or was stopped because of a fault. */

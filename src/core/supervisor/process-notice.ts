@@ -10,6 +10,8 @@ export type ProcessEvent =
   /** procman was not running at these times. */
   | ({ readonly type: "missed"; readonly kind: ScheduledAction } & MissedSchedule)
   | { readonly type: "changed"; readonly fields: readonly string[]; readonly effect: ChangeEffect }
+  /** The process slept, and a client has come, or `dependent` needs it. */
+  | { readonly type: "woken"; readonly dependent?: string }
   /** The process is restarted because its dependency `id` was. */
   | { readonly type: "follows"; readonly id: string }
   /** Names of changed watched files; only the first of very many. */

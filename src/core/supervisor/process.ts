@@ -1,6 +1,6 @@
 /** A process of the configuration: its slots, block and schedules. */
 import { GIVES_WAY, ProcmanError } from "../base/errors.ts";
-import { type Change, effectOf, followedIn, type ProcessDefinition, schedulesOf } from "./definition.ts";
+import { type Change, effectOf, followedIn, type ProcessDefinition, schedulesOf, sleeps } from "./definition.ts";
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
 import { missedSchedules } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
@@ -10,7 +10,9 @@ import { initial, type Report, type ScheduledAction, type SlotState, type StopCa
 import { type EarlierTimetable, isSame, Timetable } from "./timetable.ts";
 import {
   hasCurrentRun,
+  isAsleep,
   isDown,
+  isFallingAsleep,
   isIdle,
   isInBackoff,
   isOutForHealth,
@@ -18,6 +20,7 @@ import {
   isStopping,
   isUnderWay,
   isWaiting,
+  wasNeverStarted,
 } from "./verdict.ts";
 
 export class Process {
@@ -119,9 +122,10 @@ export class Process {
     if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it is already ${what}`);
   }
 
-  /** Starts it because of `autostart` or a changed file; if it is blocked, when the block is lifted. */
-  startIfAllowed(): void {
+  /** Starts it because of `autostart` or a changed file; if it is blocked, when the block is lifted. What sleeps begins asleep. */
+  startIfAllowed(mayBeginAsleep = true): void {
     if (this.#retired) return;
+    if (mayBeginAsleep && sleeps(this.#definition)) return this.sleep();
     if (!this.#blocked) return void this.#begin();
     if (this.isIdle) this.#held.add(this.id);
     this.#remember();
@@ -136,6 +140,24 @@ export class Process {
   stop(): void {
     this.#held.clear();
     this.#end("idle", "operator");
+  }
+
+  /** Stops it until its next client comes. */
+  sleep(): void {
+    for (const slot of this.#slots) slot.post({ type: "stop", next: "idle", cause: "idle" });
+  }
+
+  /** Whether it sleeps, or is about to, and a client starts it. */
+  get isDormant(): boolean {
+    const mayWake = !this.#blocked && !this.#retired && !this.isDisabled;
+    return mayWake && this.states.some((state) => isAsleep(state) || isFallingAsleep(state));
+  }
+
+  /** Starts it, if it sleeps: a client has come, or `dependent` needs it. */
+  wake(dependent?: string): void {
+    if (!this.isDormant) return;
+    this.#ports.notice(this.id, { type: "woken", ...(dependent !== undefined && { dependent }) });
+    this.#begin();
   }
 
   /** What it waited for has happened. */
@@ -251,8 +273,14 @@ export class Process {
       if (effect === "restarts" && isUnderWay(slot.state))
         slot.post({ type: "stop", next: "start", cause: "operator" });
     }
-    if (effect === "starts") this.#begin();
+    if (effect === "starts") this.#startByChange();
+    else if (!sleeps(definition) && this.states.some(isAsleep)) this.stop();
     this.#remember();
+  }
+
+  #startByChange(): void {
+    if (sleeps(this.#definition) && this.states.every(wasNeverStarted)) this.sleep();
+    else this.#begin();
   }
 
   /** Ends schedules and starts: the process is about to be stopped and removed. */

@@ -42,6 +42,8 @@ export const POLICY = {
   timeoutMs: number(),
   /** Time in which a run must become ready; absent: it is ready immediately. */
   readyMs: optional(number()),
+  /** After this time without a client it sleeps; absent: never. */
+  idleMs: optional(number()),
   /** Whether dependencies must be ready before the child starts. */
   waits: boolean(),
   /** Exit codes that count as success like 0, and names of signals by which an end does. */

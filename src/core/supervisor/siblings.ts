@@ -1,8 +1,18 @@
 /** What the other instances of a cluster mean for one: for a new one, and for one that is unhealthy. */
 import type { Process } from "./process.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
-import type { SlotState } from "./states.ts";
-import { isHealthy, isOutForHealth, isRunning, isStarting, isStoppedFor, isUnready, wasStopped } from "./verdict.ts";
+import type { RunOutcome, SlotState } from "./states.ts";
+import {
+  isAsleep,
+  isHealthy,
+  isIdle,
+  isOutForHealth,
+  isRunning,
+  isStarting,
+  isStoppedFor,
+  isUnready,
+  wasStopped,
+} from "./verdict.ts";
 
 /** `process`: another instance, which is being restarted; absent: no other one is healthy. */
 export type HealthHold = { readonly process?: string };
@@ -31,11 +41,9 @@ export function inheritedFrom(others: readonly Process[]): "blocked" | "disabled
 /** What a new instance begins with; undefined: as any new process. */
 export function inheritedSnapshot(id: string, others: readonly Process[]): ProcessSnapshot | undefined {
   if (others.length === 0) return undefined;
-  const stopped: SlotState = { status: "idle", run: 0, restarts: 0, outcome: { kind: "stopped" } };
-  return {
-    blocked: others.every(({ isBlocked }) => isBlocked),
-    slots: others.every(isStopped) ? { [id]: stopped } : {},
-  };
+  const outcome = others.every(isStopped) ? ({ kind: "stopped" } as const) : sleepOf(others);
+  const rest: SlotState | undefined = outcome && { status: "idle", run: 0, restarts: 0, outcome };
+  return { blocked: others.every(({ isBlocked }) => isBlocked), slots: rest === undefined ? {} : { [id]: rest } };
 }
 
 /** Whether an unhealthy instance still gets connections: as all others are unhealthy, too. */
@@ -45,6 +53,15 @@ export function isAllUnhealthy(others: readonly Process[]): boolean {
 
 export function isStopped({ states }: Process): boolean {
   return states.every(wasStopped);
+}
+
+/** The sleep of a cluster of which all instances sleep. */
+function sleepOf([first, ...others]: readonly Process[]): RunOutcome | undefined {
+  const [state] = first?.states ?? [];
+  if (!isIdle(state) || state.outcome.kind !== "asleep") return undefined;
+  return others.every(({ states }) => states.every(isAsleep))
+    ? { kind: "asleep", since: state.outcome.since }
+    : undefined;
 }
 
 function hasHealthyRun({ states }: Process): boolean {

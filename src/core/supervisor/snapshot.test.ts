@@ -12,6 +12,8 @@ const states: readonly SlotState[] = [
   { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } },
   { status: "idle", run: 1, restarts: 0, outcome: { kind: "stopped" } },
   { status: "idle", run: 1, restarts: 0, outcome: { kind: "stopped", ending: { kind: "unknown" } } },
+  { status: "idle", run: 0, restarts: 0, outcome: { kind: "asleep", since: 5.5 } },
+  { status: "idle", run: 1, restarts: 0, outcome: { kind: "asleep", since: 5.5, ending: { kind: "unknown" } } },
   { status: "idle", run: 1, restarts: 0, outcome: { kind: "failed", ending: { kind: "unknown", outOfMemory: true } } },
   { status: "idle", run: 1, restarts: 0, outcome: { kind: "finished", ending: { ...exited, code: 0 } } },
   {
@@ -34,6 +36,8 @@ const states: readonly SlotState[] = [
   { ...stop, phase: "spawning", hookSince: 5.5 },
   { ...stop, ...child, phase: "waiting-dependents" },
   { ...stop, ...child, phase: "grace" },
+  { ...stop, ...child, next: "idle", cause: "idle", phase: "grace" },
+  { ...stop, ...child, next: "idle", cause: "idle", phase: "cleanup", ending: exited },
   { ...stop, ...child, phase: "kill" },
   { ...stop, ...child, phase: "cleanup", ending: exited },
   { ...stop, ...child, phase: "cleanup-kill", ending: exited },

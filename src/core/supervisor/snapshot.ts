@@ -64,7 +64,8 @@ const PHASES = new Map<string, NotedPhase>(
 
 /** What is noted of a snapshot; `decodeSnapshot` reads it. */
 export function encodeSnapshot(snapshot: ProcessSnapshot): unknown {
-  return withStates(snapshot, (state) => {
+  return withStates(snapshot, (noted) => {
+    const state = encodeSleep(noted);
     // A version without hooks takes it for a sweep, after which it goes on in the same way.
     if (state.phase === "after-stop") return { ...state, phase: NOTED_PHASES.cleanup, isSwept: true };
     const phase = NOTED_PHASES[state.phase as NotedPhase];
@@ -79,23 +80,46 @@ export function decodeSnapshot(note: unknown, id: string): ProcessSnapshot | und
     !Object.keys(note.slots).every((slot) => slot === id || isFurtherSlot(slot, id))
   )
     return undefined;
-  return withStates(note, ({ isSwept, ...state }) => {
+  return withStates(note, (noted) => {
+    const { isSwept, ...state } = decodeSleep(noted);
     const phase = isSwept === true ? "after-stop" : PHASES.get(state.phase ?? "");
     return phase === undefined ? state : { ...state, phase };
   }) as ProcessSnapshot;
 }
 
-type NotedState = { readonly status: string; readonly phase?: string; readonly isSwept?: boolean };
+/** A version that knows no sleep takes it for a stop by an operator. */
+function encodeSleep(state: NotedState): NotedState {
+  const { outcome, cause } = state;
+  if (cause === "idle") return { ...state, cause: "operator", sleeps: true };
+  if (outcome?.kind !== "asleep") return state;
+  const { since = 0, ...rest } = outcome;
+  return { ...state, outcome: { ...rest, kind: "stopped", asleepSince: since } };
+}
+
+function decodeSleep({ sleeps, ...state }: NotedState): NotedState {
+  if (sleeps === true) return { ...state, cause: "idle" };
+  const { asleepSince: since, ...outcome } = state.outcome ?? {};
+  return since === undefined ? state : { ...state, outcome: { ...outcome, kind: "asleep", since } };
+}
+
+type NotedState = {
+  readonly status: string;
+  readonly phase?: string;
+  readonly isSwept?: boolean;
+  readonly cause?: string;
+  readonly sleeps?: boolean;
+  readonly outcome?: { readonly kind?: string; readonly since?: number; readonly asleepSince?: number };
+};
 type WithSlots = { readonly slots: Readonly<Record<string, NotedState>> };
 
-/** Most processes are in no phase: then it is the same object. */
+/** Most processes run, or wait: then it is the same object. */
 function withStates<Snapshot extends WithSlots>(
   snapshot: Snapshot,
   convert: (state: NotedState) => NotedState,
 ): unknown {
   let slots: WithSlots["slots"] = snapshot.slots;
   for (const [id, state] of Object.entries(snapshot.slots))
-    if (state.phase !== undefined) slots = { ...slots, [id]: convert(state) };
+    if (state.phase !== undefined || state.outcome !== undefined) slots = { ...slots, [id]: convert(state) };
   return slots === snapshot.slots ? snapshot : { ...snapshot, slots };
 }
 
@@ -132,7 +156,7 @@ const FAULTS = ["timeout", "unready", "unhealthy", "memory"] as const satisfies 
 const fault = optional(enumeration(FAULTS));
 const outcome = union([
   openObject({ kind: literal("never-started") }),
-  openObject({ kind: literal("stopped"), ending: optional(ending) }),
+  openObject({ kind: literal("stopped"), ending: optional(ending), asleepSince: optional(monotonicMs) }),
   openObject({ kind: literal("finished"), ending }),
   openObject({ kind: enumeration(["failed", "exhausted"]), ending, fault }),
 ]);
@@ -140,6 +164,7 @@ const base = { run: count, restarts: count };
 const stopIntent = {
   next: enumeration(["idle", "start", "policy"]),
   cause: enumeration(["operator", "terminate", "watch", "itself", ...FAULTS]),
+  sleeps: optional(literal(true)),
 };
 const child = { pid, started: monotonicMs, since: monotonicMs };
 const stopping = { ...base, ...stopIntent, status: literal("stopping") };

@@ -26,8 +26,8 @@ type EndDetails = { readonly outOfMemory?: true; readonly occupied?: Occupied; r
 /** `by`: the other program, as shown to users. `process`: its id, if procman runs it. `own`: the port of the instance that ended, where another instance listens on `port` in place of its own. */
 export type Occupied = { readonly port: number; readonly by: string; readonly process?: string; readonly own?: number };
 
-/** What ended a run. `itself`: its leader exited, and the rest of its group is being cleaned up. */
-export type StopCause = "operator" | "terminate" | "watch" | "itself" | RunFault;
+/** What ended a run. `itself`: its leader exited, and the rest of its group is being cleaned up. `idle`: it had no client. */
+export type StopCause = "operator" | "terminate" | "watch" | "idle" | "itself" | RunFault;
 
 /** A fault for which a run is stopped, counted as a failure. `unready`: it didn't become ready in time. */
 export type RunFault = "timeout" | "unready" | "unhealthy" | "memory";
@@ -36,6 +36,8 @@ export type RunFault = "timeout" | "unready" | "unhealthy" | "memory";
 export type RunOutcome =
   | { readonly kind: "never-started" }
   | { readonly kind: "stopped"; readonly ending?: ExitInfo }
+  /** Its next client starts it. `since`: monotonic milliseconds. */
+  | { readonly kind: "asleep"; readonly since: number; readonly ending?: ExitInfo }
   | { readonly kind: "finished"; readonly ending: ExitInfo }
   | FailedOutcome<"failed">
   | FailedOutcome<"exhausted">;

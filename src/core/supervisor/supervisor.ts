@@ -36,7 +36,7 @@ export class Supervisor {
       notice: (id, notice) => {
         ports.notice(id, notice);
         // A dependency may have been restarted meanwhile.
-        if (notice.type === "unblocked") this.#dependencies.touch(id);
+        if (notice.type === "unblocked" || notice.type === "enabled") this.#dependencies.touch(id);
       },
       publish: (transition) => {
         ports.publish(transition);
@@ -95,7 +95,9 @@ export class Supervisor {
       const process = this.#processes.get(id);
       const siblings = others.get(id) ?? [];
       const areStopped = siblings.length > 0 && siblings.every(isStopped);
-      if (autostart && process?.isDisabled === false && !areStopped) process.startIfAllowed();
+      // One that sleeps without clients serves at once where others do.
+      const mayBeginAsleep = siblings.every(({ isIdle }) => isIdle);
+      if (autostart && process?.isDisabled === false && !areStopped) process.startIfAllowed(mayBeginAsleep);
     }
     this.#dependencies.reevaluate();
   }

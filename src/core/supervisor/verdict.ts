@@ -8,6 +8,7 @@
  * |----------|------------------------------|----------------|----------------------------|-------------------|----------------|
  * | idle     | never-started                | no             | by schedule or file        | there was none    | no             |
  * | idle     | stopped                      | no             | by schedule or file        | yes               | no             |
+ * | idle     | asleep                       | no             | with its first client      | yes, or none      | no             |
  * | idle     | finished                     | no             | by schedule or file        | yes               | no             |
  * | idle     | failed, exhausted            | no             | by schedule or file        | yes, permanently  | no             |
  * | waiting  |                              | no             | with its dependencies      | yes, or none      | no             |
@@ -125,6 +126,11 @@ export function wasStopped(state: State): boolean {
   return isIdle(state) && state.outcome.kind === "stopped";
 }
 
+/** Its first client starts it. */
+export function isAsleep(state: State): boolean {
+  return isIdle(state) && state.outcome.kind === "asleep";
+}
+
 /** The process has ended by itself, as a job does that is done. */
 export function hasFinished(state: State): boolean {
   return isIdle(state) && state.outcome.kind === "finished";
@@ -148,6 +154,11 @@ export function hasCompleted(state: State): boolean {
 /** The process stays down then. */
 export function isBeingStopped(state: State): boolean {
   return isStopping(state) && state.next === "idle";
+}
+
+/** The process sleeps then. */
+export function isFallingAsleep(state: State): boolean {
+  return isBeingStopped(state) && isStoppedFor(state, "idle");
 }
 
 /** The process was asked to start again then. */

@@ -115,7 +115,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
     reloadSignal: "SIGHUP",
     node: true,
   },
-  ...{ stdin: true, tty: true, port: 3001 },
+  ...{ stdin: true, tty: true, port: 3001, idle: { after: 300, port: 3002 } },
   ...{
     ready: { log: "up" },
     health: { port: 80 },

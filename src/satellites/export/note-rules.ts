@@ -87,6 +87,11 @@ export function everywhere(title: string): readonly NoteRule[] {
       'what may be secret in its commands is written as ***; put it into a variable, and "$NAME" there',
     ],
     ["pidFile", ({ spec }) => spec.pidFile !== undefined, `${title} writes none`],
+    [
+      "idle",
+      ({ spec }) => spec.idle !== undefined,
+      "it runs all the time: nothing stops it there while it has no client",
+    ],
     ["groups", ({ spec }) => spec.groups !== undefined, `${title} has none`],
     [
       "watch",

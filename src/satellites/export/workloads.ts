@@ -24,8 +24,8 @@ export function workloadsOf(
     const groups = areAlike(instances, alike) ? [instances] : instances.map((instance) => [instance]);
     return groups.map((group) => {
       const [written] = group as [ProcessSpec];
-      const spec = withoutSecretCommands(written);
-      const hidesSecret = JSON.stringify(spec) !== JSON.stringify(written);
+      const spec = withoutSecretCommands(awake(written));
+      const hidesSecret = JSON.stringify(spec) !== JSON.stringify(awake(written));
       const id = groups.length === 1 && alike !== "split" ? process : spec.id;
       const files = (spec.envFile ?? []).map((entry) => namesIn(typeof entry === "string" ? entry : entry.path));
       const variables = variablesOf(spec, files.flat());
@@ -44,6 +44,16 @@ export function workloadsOf(
       };
     });
   });
+}
+
+/** A process without a cluster that sleeps has its clients' port itself, where nothing holds them for it. */
+function awake(spec: ProcessSpec): ProcessSpec {
+  const { front, cluster, port, ...rest } = spec;
+  if (front === undefined || cluster !== undefined || port === undefined) return spec;
+  const own = new RegExp(`(?<!\\d)${port}(?!\\d)`, "g");
+  const { command, cwd, env, policy, ready, health } = rest;
+  const texts = JSON.stringify({ command, cwd, env, policy, ready, health });
+  return { ...rest, ...(JSON.parse(texts.replace(own, String(front.port))) as typeof rest), port: front.port };
 }
 
 /** Nobody expects a secret of a command line in a file that is published. */

@@ -20,6 +20,7 @@ const BY_STATE = Object.keys({
   starting: 0,
   stopping: 0,
   running: 0,
+  asleep: 0,
   stopped: 0,
   created: 0,
   finished: 0,

@@ -15,6 +15,7 @@ import {
 import { cronProblem, timeZoneProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependency-checks.ts";
 import { exposureWarnings } from "./exposure.ts";
+import { idleErrors } from "./idle-checks.ts";
 import { levelErrors } from "./level-checks.ts";
 import { memoryErrors, openFileWarnings, rightErrors } from "./limit-checks.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
@@ -81,6 +82,7 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     ...idCollisions(config, context),
     ...portCollisions(config, context),
     ...portErrors(config, context),
+    ...idleErrors(config),
     ...pidFileCollisions(config, context),
     ...writtenFileErrors(config, context),
     ...dependencyErrors(config),

@@ -77,7 +77,7 @@ function portOfApi({ api }: PartialConfig): number | undefined {
 
 /** Ports by number: of a process, of instances, of a cluster. */
 function numberedPorts(
-  { cluster, port, ...process }: PartialProcess,
+  { cluster, port, idle, ...process }: PartialProcess,
   path: JsonPath,
   parallelism: number,
 ): readonly Ports[] {
@@ -87,7 +87,8 @@ function numberedPorts(
   const to = (first ?? 0) + count({ ...process, cluster }, parallelism) - 1;
   const range = first === undefined ? [] : [{ from: first, to, path: [...path, "cluster", "startPort"] }];
   const common = typeof commonPort === "number" ? [single(commonPort, [...path, "cluster", "commonPort"])] : [];
-  return [...own, ...range, ...common];
+  const front = idle?.port === undefined ? [] : [single(idle.port, [...path, "idle", "port"])];
+  return [...own, ...range, ...common, ...front];
 }
 
 function clusterErrors(process: PartialProcess, path: JsonPath, parallelism: number): readonly Finding[] {

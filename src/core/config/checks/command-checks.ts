@@ -104,7 +104,7 @@ export function variableWarnings(process: PartialProcess, path: JsonPath): reado
 
 /** Texts whose variables are filled in when the configuration is read. */
 function fixedTexts(
-  { cwd, path: folders, pathFirst, envFile, stdin, env = {} }: PartialProcess,
+  { cwd, path: folders, pathFirst, envFile, stdin, idle, env = {} }: PartialProcess,
   path: JsonPath,
 ): readonly (readonly [unknown, JsonPath])[] {
   return [
@@ -113,6 +113,7 @@ function fixedTexts(
     ...each(pathFirst, [...path, "pathFirst"]),
     ...envFilesIn(envFile, [...path, "envFile"]).map(({ file, place }) => [file, place] as const),
     [fileOf(stdin), [...path, "stdin", "file"]],
+    [idle?.busyFile, [...path, "idle", "busyFile"]],
     [env.PATH, [...path, "env", "PATH"]],
     ...Object.entries(env).map(([name, value]) => [fileOf(value), [...path, "env", name, "file"]] as const),
   ];

@@ -50,6 +50,7 @@ import {
   wholeNumber,
 } from "./field.ts";
 import { HOOKS } from "./hook-fields.ts";
+import { SLEEP } from "./idle-fields.ts";
 import { PROCESS_LOGGER } from "./logger-fields.ts";
 import { HEALTH, READY } from "./probe-fields.ts";
 import { ULIMITS } from "./ulimit-fields.ts";
@@ -351,7 +352,7 @@ export const PROCESS = {
   dependsOn: {
     type: optional(listOf(dependencyType, "a list of ids")),
     description:
-      "Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished; completed) and restart (true: restart it when the other was restarted).",
+      "Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; reachable: ready or asleep; finished; completed) and restart (true: restart it when the other was restarted).",
     onChange: "live",
     spec: kept(list(dependency)),
   },
@@ -433,6 +434,7 @@ export const PROCESS = {
     spec: kept(list(string())),
   },
   port: OWN_PORT,
+  idle: SLEEP,
   cluster: {
     type: optional(objectOf(CLUSTER)),
     description: "Several instances of the process, with the ids ID-1, ID-2 and so on.",

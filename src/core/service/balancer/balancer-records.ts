@@ -1,7 +1,9 @@
 /** Adds the data of the load balancer to records, and makes its log lines. */
 import { addressText } from "../../base/address-text.ts";
+import { duration } from "../../base/quantity.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
-import { isInBackoff } from "../../contract/status-sets.ts";
+import { hasCurrentRun, isAsleep, isInBackoff } from "../../contract/status-sets.ts";
+import { statusText } from "../../contract/words.ts";
 import type { BackendReport, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { error, info, type LogLine } from "../log-line.ts";
@@ -29,11 +31,13 @@ export function withFrontend(
   { problem, waiting, rejected, full }: FrontReport,
 ): ProcessRecord {
   const { hostname, port, strategy } = front;
-  const place =
-    problem === undefined ? `common port ${addressText(front)}` : `not listening on ${addressText(front)}: ${problem}`;
+  const isCluster = record.type === "cluster";
+  const isShown = isCluster ? !isAsleep(record) : hasCurrentRun(record);
+  const open = isShown ? [`${isCluster ? "common port" : "its clients come on"} ${addressText(front)}`] : [];
+  const place = problem === undefined ? open : [`not listening on ${addressText(front)}: ${problem}`];
   return {
     ...record,
-    reason: [record.reason, place, ...(full === undefined ? [] : [fileLimitText(full)])].join("; "),
+    reason: [record.reason, ...place, ...(full === undefined ? [] : [fileLimitText(full)])].join("; "),
     balancer: { hostname, port, strategy, ...(problem === undefined ? {} : { problem }), waiting, rejected },
   };
 }
@@ -55,6 +59,38 @@ export function withBackend(
       refused,
     },
   };
+}
+
+/** Adds to the record of a front what it does without clients. */
+export function withSleep(record: ProcessRecord, front: FrontSpec, sleep: ProcessRecord["sleep"]): ProcessRecord {
+  if (sleep === undefined) return record;
+  const { turnedAway, busy } = sleep;
+  const known = withWaker(record, front);
+  const notes = [
+    ...(busy === undefined ? [] : [`it has no client, but ${busy}`]),
+    ...(turnedAway === undefined ? [] : [turnedAwayText(turnedAway, front)]),
+  ];
+  return { ...known, reason: [known.reason, ...notes].join("; "), sleep };
+}
+
+export function turnedAwayText(count: number, { wake }: FrontSpec): string {
+  const who = count === 1 ? "a client was" : `${count} clients were`;
+  return `${who} turned away: it did not come up within ${duration(wake?.timeoutMs ?? 0)} (idle.wakeTimeout)`;
+}
+
+/** Adds to the record of what sleeps how a client wakes it. */
+export function withWaker(record: ProcessRecord, { wake, hostname, port }: FrontSpec): ProcessRecord {
+  const { blocked, disabled, instances, updated } = record;
+  if (!isAsleep(record) || wake === undefined) return record;
+  const since =
+    updated ??
+    instances
+      ?.map((instance) => instance.updated)
+      .sort()
+      .at(-1);
+  const waker = blocked || disabled === true ? {} : { on: wake.on, hostname, port };
+  const cause = { ...record.cause, sleep: { ...(since !== undefined && { since }), ...waker } };
+  return { ...record, cause, reason: statusText(record, cause) };
 }
 
 /** The log lines for what has changed since the report before. */

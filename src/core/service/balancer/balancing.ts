@@ -1,9 +1,17 @@
 /** Tells the balancer which instances may get connections, and adds its data to their records. */
 import { addressText } from "../../base/address-text.ts";
+import { DEFAULT_PORT_VARIABLE, ownPort } from "../../config/cluster-variables.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
-import type { BackendState, BalancerIdentity, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
+import type {
+  BackendSpec,
+  BackendState,
+  BalancerIdentity,
+  Front,
+  FrontReport,
+  FrontSpec,
+} from "../../ipc/balancer-protocol.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { waitsForConnections } from "../../os/epoll.ts";
 import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
@@ -19,10 +27,27 @@ import { readsHeaders } from "../spawn/spawn-request.ts";
 import type { KeeperSpawner } from "../spawn/spawner.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { BalancerClient } from "./balancer-client.ts";
-import { frontendMessages, withBackend, withFrontend, withProblem, withSharedSocket } from "./balancer-records.ts";
+import {
+  frontendMessages,
+  withBackend,
+  withFrontend,
+  withProblem,
+  withSharedSocket,
+  withSleep,
+  withWaker,
+} from "./balancer-records.ts";
 import { ConnectionDrain } from "./drain.ts";
+import { Sleep, type SleepPorts } from "./sleep.ts";
 import { StrandedClients, startTurningAway } from "./stranded-clients.ts";
 import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";
+
+type BalancingParts = {
+  readonly events: Pick<ServiceEvents, "publishState">;
+  readonly spawner: Pick<KeeperSpawner, "sendStop">;
+  /** The sockets that the keeper has passed to this service. */
+  readonly sockets: InheritedSockets | undefined;
+  readonly saysBusy: SleepPorts["saysBusy"];
+};
 
 export class Balancing implements Subsystem {
   readonly #services: Pick<Services, "link" | "log" | "specs" | "supervisor" | "markers">;
@@ -36,19 +61,18 @@ export class Balancing implements Subsystem {
   readonly #stranded: StrandedClients;
   readonly #portConflicts: PortConflicts;
   readonly #drain: ConnectionDrain;
+  readonly #sleep: Sleep;
   readonly #watchers = new Set<() => void>();
 
-  /** `sockets`: those that the keeper has passed to this service. */
-  constructor(
-    services: Services,
-    events: Pick<ServiceEvents, "publishState">,
-    spawner: Pick<KeeperSpawner, "sendStop">,
-    sockets: InheritedSockets | undefined,
-  ) {
+  constructor(services: Services, { events, spawner, sockets, saysBusy }: BalancingParts) {
     const { bus, log } = services;
     this.#services = services;
     this.#events = events;
     this.#sockets = sockets;
+    // A block changes whether a client may wake it.
+    bus.events.listen(({ id }) => {
+      if (services.specs.find(id)?.idle !== undefined) this.#scheduleUpdate();
+    });
     bus.transitions.listen(({ id, spec: { front, share } }) => {
       if (front !== undefined || this.#isReplaced(id)) this.#scheduleUpdate();
       if (share !== undefined) setImmediate(() => this.#unreachable.check());
@@ -67,6 +91,12 @@ export class Balancing implements Subsystem {
       queued: ({ port }) =>
         allListeners().reduce((sum, listener) => (listener.port === port ? sum + listener.queued : sum), 0),
       turnAway: (socket, isFirst) => this.#turnAway(socket, isFirst),
+    });
+    this.#sleep = new Sleep(services, {
+      report: (front) => (this.identity === undefined ? undefined : this.#reports.get(front)),
+      send: async () => this.#balancer?.send(),
+      changed: () => this.#scheduleUpdate(),
+      saysBusy,
     });
     this.#portConflicts = new PortConflicts(
       (id) => this.#instancePort(id),
@@ -131,6 +161,7 @@ export class Balancing implements Subsystem {
       this.#isChanged = false;
       void this.#balancer?.send();
       this.#unreachable.check();
+      this.#sleep.check();
     });
   }
 
@@ -139,12 +170,14 @@ export class Balancing implements Subsystem {
     this.#isClosed = true;
     this.#unreachable.stop();
     this.#stranded.stop();
+    this.#sleep.stop();
     this.#scheduleUpdate();
   }
 
   retire(): void {
     this.#unreachable.stop();
     this.#stranded.stop();
+    this.#sleep.stop();
     this.#portConflicts.stop();
     this.#balancer?.close();
     this.#balancer = undefined;
@@ -193,12 +226,18 @@ export class Balancing implements Subsystem {
     if (share !== undefined) return isCluster ? withSharedSocket(record, share) : this.#withAccepting(record);
     if (isCluster && front !== undefined && this.#balancer?.isAnswered === false)
       return { ...record, reason: `${record.reason}; the load balancer does not answer: its standard error says why` };
-    const clusterId = isCluster ? record.id : record.cluster;
-    const report = clusterId === undefined ? undefined : this.#reports.get(clusterId);
-    if (report === undefined) return record;
-    if (isCluster) return front === undefined ? record : withFrontend(record, front, report);
-    const backend = report.backends.find(({ id }) => id === record.id);
-    const port = this.#services.specs.of(record.id).cluster?.port ?? 0;
+    if (front === undefined) return record;
+    const report = this.#reports.get(front.id);
+    const isFront = record.id === front.id;
+    const known = isFront ? withSleep(record, front, this.#sleep.recordOf(front.id)) : withWaker(record, front);
+    if (report === undefined) return known;
+    const served = isFront ? withFrontend(known, front, report) : known;
+    return isCluster ? served : this.#withBackend(served, report);
+  }
+
+  #withBackend(record: ProcessRecord, { backends }: FrontReport): ProcessRecord {
+    const backend = backends.find(({ id }) => id === record.id);
+    const port = ownPort(this.#services.specs.of(record.id)) ?? 0;
     return backend === undefined
       ? record
       : withBackend(record, backend, { port, connectionProblem: this.connectionProblem(record.id) });
@@ -222,12 +261,13 @@ export class Balancing implements Subsystem {
   #fronts(): readonly Front[] {
     const fronts = new Map<string, FrontSpec & { readonly backends: Front["backends"][number][] }>();
     for (const spec of this.#isClosed ? [] : this.#specs) {
-      const { id, front, cluster } = spec;
-      if (front === undefined || cluster?.port === undefined) continue;
+      const { id, front } = spec;
+      const port = ownPort(spec);
+      if (front === undefined || port === undefined) continue;
       const known = fronts.get(front.id) ?? { ...front, backends: [] };
       known.backends.push({
         id,
-        port: cluster.port,
+        port,
         state: this.#backendState(id),
         ...this.#backendProcess(id),
         ...this.#proxyToken(spec),
@@ -235,18 +275,21 @@ export class Balancing implements Subsystem {
       fronts.set(front.id, known);
     }
     // Instances being removed get no new connections and keep the ones they have.
-    for (const { id, front, cluster } of this.#services.specs.removing) {
+    for (const spec of this.#services.specs.removing) {
+      const { id, front } = spec;
+      const port = ownPort(spec);
       const state = this.#stateOf(id) === "down" ? "down" : "draining";
-      if (cluster?.port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port: cluster.port, state });
+      if (port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port, state });
     }
     const shared = new Set(this.#specs.map(({ share }) => share?.port));
-    return [...fronts.values()].map((front) =>
-      shared.has(front.port) ||
-      this.#isServedBySingle(front.id) ||
-      !front.backends.some(({ id }) => isExpected(this.#services.supervisor.statesOf(id)))
-        ? { ...front, closed: true }
-        : front,
-    );
+    return [...fronts.values()].map((front) => this.#withAvailability(front, shared));
+  }
+
+  #withAvailability(front: Front, shared: ReadonlySet<number | undefined>): Front {
+    if (shared.has(front.port) || this.#isServedBySingle(front.id)) return { ...front, closed: true };
+    if (this.#sleep.isAsleep(front.id)) return { ...front, backends: front.backends.map(withoutClients), asleep: true };
+    const isOpen = front.backends.some(({ id }) => isExpected(this.#services.supervisor.statesOf(id)));
+    return isOpen ? front : { ...front, closed: true };
   }
 
   /** A process that is being removed, as it has become a cluster. */
@@ -258,7 +301,8 @@ export class Balancing implements Subsystem {
   /** Whether the process that has become this cluster has not ended yet: it may have the port. */
   #isServedBySingle(id: string): boolean {
     const { specs, supervisor } = this.#services;
-    return specs.find(id) !== undefined && !supervisor.statesOf(id).every(isIdle);
+    const single = specs.removing.find((spec) => spec.id === id);
+    return single !== undefined && single.front === undefined && !supervisor.statesOf(id).every(isIdle);
   }
 
   /** Publishes changes for instances that are up; others get no connections anyway. */
@@ -319,13 +363,18 @@ export class Balancing implements Subsystem {
     const known = new Set(this.#specs.map(({ id }) => id));
     for (const { backends } of reports)
       for (const { id, foreign } of backends) if (foreign === true && known.has(id)) this.#portConflicts.check(id);
-    for (const report of reports) {
-      const front = this.#specs.find((spec) => spec.front?.id === report.id)?.front;
-      const lines = front === undefined ? [] : frontendMessages(front, report, before.get(report.id));
-      for (const line of lines) this.#services.log.write(report.id, line);
-    }
+    for (const report of reports) this.#tell(report, before.get(report.id));
+    this.#sleep.check();
     this.#unreachable.check();
     this.#notifyWatchers();
+  }
+
+  #tell(report: FrontReport, before: FrontReport | undefined): void {
+    const front = this.#specs.find((spec) => spec.front?.id === report.id)?.front;
+    const lines = front === undefined ? [] : frontendMessages(front, report, before);
+    for (const line of lines) this.#services.log.write(report.id, line);
+    const rejected = report.rejected - (before?.rejected ?? 0);
+    if (rejected > 0) this.#sleep.turnedAway(report.id, rejected);
   }
 
   #notifyWatchers(): void {
@@ -371,7 +420,8 @@ export class Balancing implements Subsystem {
 
   /** Instances that run, are ready and healthy, but get no connections. */
   #findUnreachable(): readonly UnreachableInstance[] {
-    return this.#specs.flatMap(({ id, front, cluster }) => {
+    return this.#specs.flatMap((spec) => {
+      const { id, front, cluster } = spec;
       const [state] = front === undefined || this.#isClosed ? [] : this.#services.supervisor.statesOf(id);
       if (
         !isRunning(state) ||
@@ -380,9 +430,15 @@ export class Balancing implements Subsystem {
         this.#portConflicts.of(id) !== undefined
       )
         return [];
-      return [{ id, pid: state.pid, port: cluster?.port ?? 0 }];
+      const variable = cluster === undefined && { variable: DEFAULT_PORT_VARIABLE };
+      return [{ id, pid: state.pid, port: ownPort(spec) ?? 0, ...variable }];
     });
   }
+}
+
+/** While the front sleeps. */
+function withoutClients(backend: BackendSpec): BackendSpec {
+  return backend.state === "up" ? { ...backend, state: "draining" } : backend;
 }
 
 /** Running or about to run, so clients may be queued for it. */

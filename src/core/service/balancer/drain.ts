@@ -1,5 +1,6 @@
 /** Connection draining: an instance gets its stop signal when the balancer sends no new connections and it has accepted those on their way. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { ownPort } from "../../config/cluster-variables.ts";
 import { allListeners, SHARED_SCAN_MS } from "../../os/listening-ports.ts";
 import { unlessShort } from "../../os/shortage.ts";
 import type { PendingStop } from "../recovery/notes.ts";
@@ -54,7 +55,8 @@ export class ConnectionDrain {
 
   /** Connections wait in the accept queue, or it can't be looked up now. Where the kernel doesn't show queues, none are assumed. */
   #isQueuing(slot: string): boolean {
-    const port = this.#services.specs.find(slot)?.cluster?.port;
+    const spec = this.#services.specs.find(slot);
+    const port = spec && ownPort(spec);
     const listeners = unlessShort(() => allListeners({ maxAgeMs: SHARED_SCAN_MS }));
     return listeners?.some((listener) => listener.port === port && listener.queued > 0) ?? true;
   }

@@ -1,4 +1,5 @@
 /** Instances that run but don't accept connections on their port or from their shared socket: logged once for each run, with the ports they listen on. */
+import { PORT_OF_INSTANCE } from "../../config/cluster-variables.ts";
 import { listensOn } from "../../os/port-owner.ts";
 import { type LogLine, warn } from "../log-line.ts";
 
@@ -15,6 +16,8 @@ export type UnreachableInstance = {
   readonly pid: number;
   /** That of the shared socket, if there is one. */
   readonly port: number;
+  /** In which it finds that port. Default: PROCMAN_CLUSTER_PORT. */
+  readonly variable?: string;
   readonly shared?: {
     readonly address: string;
     /** undefined: unknown. */
@@ -87,12 +90,12 @@ export class UnreachableInstances {
     this.#onAccepts();
   }
 
-  #examine(known: ObservedSocket, { id, pid, port, shared }: UnreachableInstance): void {
+  #examine(known: ObservedSocket, { id, pid, port, variable = PORT_OF_INSTANCE, shared }: UnreachableInstance): void {
     const ports = listensOn(pid).filter((each) => shared === undefined || each !== String(port));
     const others = ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`;
     known.text =
       shared === undefined
-        ? `accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)${others}`
+        ? `accepts no connections on its port 127.0.0.1:${port} (${variable})${others}`
         : `accepts no connections from the shared socket ${shared.address} (descriptor 3)${others}`;
     this.#write(id, warn(`runs, but ${known.text}`));
   }

@@ -5,7 +5,7 @@ import { signalCode } from "../../os/signal-name.ts";
 import { isAboutEnd } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
-import { hasFinished, isIdle, wasStopped } from "../../supervisor/verdict.ts";
+import { hasFinished, isAsleep, isIdle, wasStopped } from "../../supervisor/verdict.ts";
 import type { Specs } from "../services.ts";
 
 export type EndOptions = Pick<RunSelection, "exitWith" | "once">;
@@ -73,9 +73,9 @@ export class ExitWith {
   }
 }
 
-/** True if it has run, or was stopped before, and its policy doesn't start it again. */
+/** True if it has run, or was stopped before, and neither its policy nor a client starts it again. */
 function isOver({ states }: WatchedProcess): boolean {
-  return states.every(isIdle) && states.some(hasEnded);
+  return states.every(isIdle) && states.some(hasEnded) && !states.some(isAsleep);
 }
 
 function hasEnded(state: SlotState): boolean {

@@ -3,11 +3,11 @@ import { type ChangedProcess, changedSettings, diff } from "../../config/diff.ts
 import { warningLine } from "../../config/problems.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import { type PlannedAction, type PlannedChange, type PlanRecord, UNCHANGED } from "../../contract/plan.ts";
-import { type ChangeEffect, type Dependency, effectOf } from "../../supervisor/definition.ts";
+import { type ChangeEffect, type Dependency, effectOf, sleeps } from "../../supervisor/definition.ts";
 import { areYounger, inStartOrder, startsOf } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { inheritedFrom } from "../../supervisor/siblings.ts";
-import { hasCurrentRun, isStartingOrRunning } from "../../supervisor/verdict.ts";
+import { hasCurrentRun, isAsleep, isStartingOrRunning } from "../../supervisor/verdict.ts";
 import { fieldsText } from "../reporting/event-messages.ts";
 import { definitionOf } from "../spec-registry.ts";
 
@@ -65,7 +65,8 @@ function plannedChange(
 }
 
 function planAdded(spec: ProcessSpec, live: ProcessesById, before: Config): PlannedChange {
-  const { autostart } = definitionOf(spec);
+  const definition = definitionOf(spec);
+  const { autostart } = definition;
   const unit = spec.cluster?.id ?? spec.id;
   const others = before.processes.flatMap(({ id, cluster }) =>
     (cluster?.id ?? id) === unit ? (live.get(id) ?? []) : [],
@@ -79,6 +80,8 @@ function planAdded(spec: ProcessSpec, live: ProcessesById, before: Config): Plan
       autostart ? "start" : "none",
       "is in the configuration again, while it is being stopped",
     );
+  if (autostart && sleeps(definition) && others.every(({ isIdle }) => isIdle))
+    return plannedChange(spec.id, "none", "is new; it sleeps until its first client comes");
   if (autostart) return plannedChange(spec.id, "start", "is new");
   return plannedChange(
     spec.id,
@@ -122,7 +125,9 @@ function planChanged(
       ? "; not restarted: it is blocked"
       : process.states.some(hasCurrentRun)
         ? ""
-        : "; it doesn't run";
+        : process.states.some(isAsleep)
+          ? "; it sleeps"
+          : "; it doesn't run";
   return plannedChange(spec.id, ACTIONS[effect], `${fieldsText(change.fields)}${note}`, change.fields);
 }
 

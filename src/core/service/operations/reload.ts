@@ -404,7 +404,7 @@ export class Reloads implements Subsystem {
     activeConfig.apply(intermediateConfig(to, specs, new Set(pending)));
     // A failed instance that was started by hand (no `autostart`) ran before: start it again.
     const process = supervisor.processes.find(({ id }) => id === failed);
-    if (process?.isIdle && !supervisor.isRemoved(process)) process.startIfAllowed();
+    if (process?.isIdle && !supervisor.isRemoved(process)) process.startIfAllowed(false);
     return current.length > 0;
   }
 

@@ -99,7 +99,7 @@ export class Scaler {
     this.#setCounts(new Map(this.#counts).set(id, { desired: to, configured }));
     activeConfig.apply(withInstances(specs.config, id, found));
     const added = addedSpecs.map((spec) => supervisor.find(spec.id));
-    if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed();
+    if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed(false);
     return this.#resultOf(
       added.filter(({ isIdle }) => !isIdle),
       removed,

@@ -7,6 +7,7 @@ import type { SlotState } from "../../supervisor/states.ts";
 import {
   hasFailed,
   hasFinished,
+  isAsleep,
   isDown,
   isIdle,
   isInBackoff,
@@ -104,8 +105,8 @@ export class AwaitedStart implements Target {
     // A process that will restart with a dependency isn't up yet.
     if (this.#mayStartYet() || (this.#isStep && this.#context.supervisor.willFollow(id))) return "pending";
     if (states.some((state) => this.#hasFailed(state)) || this.#hasLeftClients()) return "failed";
-    // A short job may have finished already.
-    if (hasEnded) return this.#isStep || states.some(hasFinished) ? "up" : "failed";
+    // A short job may have finished already, and what has no client may sleep.
+    if (hasEnded) return this.#isStep || states.some(hasFinished) || states.some(isAsleep) ? "up" : "failed";
     if (!this.#isStep && this.#context.specs.of(id).task === true) return "pending";
     return states.some(isRunning) && states.every((state) => isIdle(state) || isReady(state)) ? "up" : "pending";
   }

@@ -15,8 +15,10 @@ const RUNNING: SlotState = { status: "running", run: 4, restarts: 0, pid: 78, si
 function statesOf(
   slots: Readonly<Record<string, SlotState>>,
   starting: readonly string[],
+  beginning: "start" | "sleep" = "start",
 ): ProcessSnapshot | undefined {
-  return afterCutOffEnd(new Map([["web", { blocked: true, held: ["web"], slots }]]), new Set(starting)).get("web");
+  const startOf = new Map(starting.map((id) => [id, beginning]));
+  return afterCutOffEnd(new Map([["web", { blocked: true, held: ["web"], slots }]]), startOf).get("web");
 }
 
 test("what starts with procman starts, or starts once it has ended, with the next run's number; blocks have ended", () => {
@@ -34,4 +36,10 @@ test("what is started by hand stays stopped, and so do further slots", () => {
     "web:2": STOPPING,
   });
   assert.deepEqual(statesOf({ web: RUNNING, "web:2": IDLE }, ["web"])?.slots, { web: RUNNING, "web:2": IDLE });
+});
+
+test("what sleeps without clients begins asleep", () => {
+  const [state] = Object.values(statesOf({ web: IDLE }, ["web"], "sleep")?.slots ?? {});
+  assert.ok(state?.status === "idle" && state.outcome.kind === "asleep" && state.run === 4);
+  assert.deepEqual(statesOf({ web: STOPPING }, ["web"], "sleep")?.slots, { web: { ...STOPPING, cause: "idle" } });
 });

@@ -26,6 +26,8 @@ export function messageForEvent(event: ProcessEvent): LogLine {
       return missedMessage(event);
     case "changed":
       return changeMessage(fieldsText(event.fields), event.effect);
+    case "woken":
+      return info(event.dependent === undefined ? "woken by a client" : `woken: ${event.dependent} depends on it`);
     case "follows":
       return info(`restarted with ${event.id}, on which it depends`);
     case "watch":

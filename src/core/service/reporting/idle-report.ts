@@ -58,7 +58,12 @@ export class IdleReport implements Subsystem {
     if (this.#isOver) return;
     const { processes } = this.#services.supervisor;
     if (!processes.every(({ states }) => states.every(isQuiet))) return;
-    const expected = [...scheduled(processes), ...this.#watched(processes), ...this.#waiting(processes)];
+    const expected = [
+      ...this.#sleeping(processes),
+      ...scheduled(processes),
+      ...this.#watched(processes),
+      ...this.#waiting(processes),
+    ];
     const key = expected.map((each) => each.key).join();
     // A job that runs every minute makes one line.
     if (expected.length > 0 && key === this.#reported) return;
@@ -66,6 +71,15 @@ export class IdleReport implements Subsystem {
     this.#services.log.info(
       expected.length === 0 ? NOTHING : `nothing is running; ${expected.map(({ text }) => text).join("; ")}`,
     );
+  }
+
+  /** Units whose clients wake them. */
+  #sleeping(processes: readonly Process[]): readonly Expectation[] {
+    const dormant = processes.filter(({ isDormant }) => isDormant);
+    const ids = new Set(dormant.map(({ id }) => this.#services.specs.of(id).cluster?.id ?? id));
+    if (ids.size === 0) return [];
+    const names = [...ids].join(", ");
+    return [{ key: `sleep ${names}`, text: `a client wakes ${names}` }];
   }
 
   #watched(processes: readonly Process[]): readonly Expectation[] {

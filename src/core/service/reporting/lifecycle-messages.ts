@@ -135,7 +135,8 @@ function stoppingMessage(from: SlotState, to: StateOf<"stopping">, subject: Mess
   if (to.phase === "waiting-dependents")
     return info(`is stopped when ${subject.dependents?.join(", ") || "what depends on it"} has stopped`);
   if (!isRunning(from) && !waitsForDependents(from)) return undefined;
-  const how = `stopping (${nextSignal(policy)})`;
+  const stop = `stopping (${nextSignal(policy)})`;
+  const how = to.cause === "idle" ? `no client for ${duration(policy.idleMs ?? 0)}; ${stop}` : stop;
   const fault = faultOf(to.cause);
   if (fault !== undefined) return warn(`${faultText(faultRecord(fault, subject))}; ${how}`);
   return { ...info(how), late: { ms: SLOW_MS, text: `still stopping (${nextSignal(policy, SLOW_MS)})` } };
@@ -159,8 +160,11 @@ function idleMessage(from: SlotState, to: StateOf<"idle">, subject: MessageConte
   if (outcome.kind === "never-started") return info("is ready to be started");
   const end = outcome.ending === undefined ? {} : timedEnd(from, outcome.ending, subject.at);
   const left = leftNote(end.left);
-  if (outcome.kind === "stopped") {
-    const text = `stopped${stopNote(from, outcome.ending)}${left}`;
+  if (outcome.kind === "stopped" || outcome.kind === "asleep") {
+    const after = isStopping(from) ? ` after ${duration(subject.policy.idleMs ?? 0)} without a client` : "";
+    const [what, next] =
+      outcome.kind === "asleep" ? [`asleep${after}`, "; its next client starts it"] : ["stopped", ""];
+    const text = `${what}${stopNote(from, outcome.ending)}${left}${next}`;
     return left === "" ? info(text) : error(text);
   }
   if (outcome.kind === "finished") return info(`finished${finishText(end)}${afterText(end)}${left}`);

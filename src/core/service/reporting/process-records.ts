@@ -279,8 +279,10 @@ function timesOf(state: SlotState): Pick<ProcessRecord, "started" | "exited" | "
   if (isRunning(state) || (isStopping(state) && "started" in state))
     return { ...startOf(state), updated: toIsoTime(state.since) };
   const at = endingOf(state)?.at;
+  const since = isIdle(state) && state.outcome.kind === "asleep" ? state.outcome.since : at;
   return {
-    ...(at === undefined ? {} : { exited: toIsoTime(at), updated: toIsoTime(at) }),
+    ...(at === undefined ? {} : { exited: toIsoTime(at) }),
+    ...(since === undefined ? {} : { updated: toIsoTime(since) }),
     ...(isInBackoff(state) ? { nextRestart: toIsoTime(state.until) } : {}),
   };
 }

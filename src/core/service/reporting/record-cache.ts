@@ -41,7 +41,7 @@ export class RecordCache {
 
   /** Instances are shown below their clusters. */
   withClusters(records: readonly ProcessRecord[]): readonly ProcessRecord[] {
-    return withClusters(records).map((record) => this.#withBalancer(record));
+    return withClusters(records).map((record) => (record.type === "cluster" ? this.#withBalancer(record) : record));
   }
 
   /** Records of all processes; the same array until it is invalidated. */

@@ -117,7 +117,8 @@ export function idleDecision(outcome: RunOutcome, subject: MessageContext): Deci
     case "failed":
       return { kind: "none", ...whyNotRestarted(outcome.ending, subject) };
     case "finished":
-      return { kind: "none", why: "finished" };
+    case "asleep":
+      return { kind: "none", why: outcome.kind };
     default:
       return { kind: "none", why: "stopped" };
   }

@@ -45,6 +45,7 @@ export function statusOf(state: SlotState, isSkipped = false): Status {
     {
       "never-started": "created",
       stopped: "stopped",
+      asleep: "asleep",
       finished: "finished",
       failed: "errored",
       exhausted: "exhausted",
@@ -98,6 +99,7 @@ function idleCause({ outcome }: StateOf<"idle">, subject: MessageContext): Statu
   if (outcome.kind === "never-started" || outcome.ending === undefined) return {};
   const next = idleDecision(outcome, subject);
   if (outcome.kind === "stopped") return { end: { kind: "operator", ...programEnd(outcome.ending) }, next };
+  if (outcome.kind === "asleep") return { end: { kind: "idle", ...programEnd(outcome.ending) }, next };
   return { end: lastEndOf(outcome, subject), next };
 }
 

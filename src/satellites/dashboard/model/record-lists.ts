@@ -50,6 +50,7 @@ const TONES: Readonly<Record<Status, Tone>> = {
   mixed: "busy",
   created: "quiet",
   stopped: "quiet",
+  asleep: "quiet",
   finished: "quiet",
 };
 

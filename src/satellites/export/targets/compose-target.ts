@@ -36,6 +36,7 @@ const CONFIG = "haproxy.cfg";
 const BY_HAND = "manual";
 const CONDITIONS = {
   ready: "service_healthy",
+  reachable: "service_healthy",
   started: "service_started",
   finished: "service_completed_successfully",
   completed: "service_completed_successfully",
@@ -146,7 +147,8 @@ function dependencies({ spec: { dependsOn = [] } }: Workload, all: readonly Work
       .filter(({ process }) => process === id)
       .map((other) => {
         const hasCheck = other.spec.health !== undefined || isProbe(other.spec.ready);
-        const named = condition === "ready" && !hasCheck ? "service_started" : CONDITIONS[condition];
+        const waitsForCheck = condition === "ready" || condition === "reachable";
+        const named = waitsForCheck && !hasCheck ? "service_started" : CONDITIONS[condition];
         return [other.id, { condition: named, ...(restart ? { restart: true } : {}) }] as const;
       }),
   );

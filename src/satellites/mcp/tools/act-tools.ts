@@ -6,6 +6,7 @@ import type { ActOptions } from "../../../core/contract/control.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import {
   hasFinished,
+  isAsleep,
   isDownByFailure,
   isSkipped,
   isStartingOrRunning,
@@ -170,5 +171,5 @@ async function outcomeOf(
   const hasBegun = members.some(({ id: member, run }) => run !== runs.get(member));
   if (!hasBegun && (isIdle || members.every(isUp))) return "unread";
   if (members.some((member) => isDownByFailure(member) || isSkipped(member))) return "failed";
-  return members.every((member) => isUp(member) || hasFinished(member)) ? "reached" : undefined;
+  return members.every((member) => isUp(member) || hasFinished(member) || isAsleep(member)) ? "reached" : undefined;
 }

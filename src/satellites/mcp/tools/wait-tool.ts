@@ -5,6 +5,7 @@ import type { ProcessRecord } from "../../../core/contract/records.ts";
 import {
   hasFailed,
   hasFinished,
+  isAsleep,
   isDownByFailure,
   isRunning,
   isSkipped,
@@ -60,7 +61,8 @@ type Awaited = { readonly id: string; readonly until: string; readonly before: P
 async function verdictOf(client: Client, { id, until, before }: Awaited): Promise<WaitVerdict | undefined> {
   const members = membersOf(await client.process(id));
   if (until === "ready") {
-    if (members.every((member) => isSteady(member) || hasFinished(member))) return { reached: true };
+    if (members.every((member) => isSteady(member) || hasFinished(member) || isAsleep(member)))
+      return { reached: true };
     return members.some((member) => hasFailed(member) || isSkipped(member)) ? { reached: false } : undefined;
   }
   const runs = new Map(membersOf(before).map((member) => [member.id, member]));
