@@ -52,7 +52,7 @@ export type EndRecord = {
   /** The kernel killed a process of it for lack of memory. */
   readonly outOfMemory?: true;
   /** A port that another program had. */
-  readonly port?: { readonly port: number; readonly program: string; readonly process?: string; readonly own?: number };
+  readonly port?: { readonly port: number; readonly program: string; readonly process?: string; readonly own?: number; readonly chosen?: true };
   /** Its core dump. */
   readonly core?: { readonly file?: string; readonly program?: string; readonly command?: string };
   /** Processes of it that can't be ended. */

@@ -106,15 +106,32 @@ test("a port that another program took meanwhile is replaced at the next start, 
   assert.equal((await checkout.told("api")).peer, String(checkout.ports.web));
 });
 
-test("a run that fails because another program has its port gets the next one, and those that name it are told", async (context) => {
-  const checkout = one(context);
+test("a start of a process whose port another program took meanwhile gives it the next one first", async (context) => {
+  const checkout = one(context, { processes: [server("web", "api", { restart: "never" }), server("api", "web")] });
   const procman = checkout.start();
   await procman.line(/^api .* started/);
   await checkout.told("web");
   const { ports } = checkout;
   assert.equal((await checkout.cli("stop", "web")).code, 0);
   await stranger(context, ports.web ?? 0);
-  await checkout.cli("start", "web", "--no-wait");
+  const { code, out, err } = await checkout.cli("start", "web");
+  assert.equal(code, 0, err);
+  assert.match(out, /^web: running/);
+  assert.notEqual(checkout.ports.web, ports.web);
+  assert.equal((await checkout.told("web")).port, checkout.ports.web);
+});
+
+test("a run that fails because another program has its port gets the next one, and those that name it are told", async (context) => {
+  const checkout = one(context, {
+    processes: [server("web", "api", { restart: "always", restartDelayMs: 2_000 }), server("api", "web")],
+  });
+  const procman = checkout.start();
+  await procman.line(/^api .* started/);
+  const { pid } = await checkout.told("web");
+  const { ports } = checkout;
+  process.kill(pid, "SIGKILL");
+  await processExit(pid);
+  await stranger(context, ports.web ?? 0);
   await procman.line(new RegExp(`reload \\(port ${ports.web} of "web" is in use by node \\(pid ${process.pid}`));
   await eventually(() => (checkout.ports.web === ports.web ? undefined : true));
   const web = await checkout.told("web");
@@ -168,7 +185,6 @@ test("instances and the common port of a cluster have free ports, also those tha
   await checkout.cli("start", "pool-3", "--no-wait");
   await eventually(() => (checkout.ports["pool-3"] === third ? undefined : true));
   assert.equal((await checkout.told("pool-3")).port, checkout.ports["pool-3"], "the number of instances has stayed");
-  await procman.line(/the reload is done/);
   assert.equal((await checkout.cli("reload")).code, 0);
   assert.equal((await checkout.told("pool-1")).port, ports["pool-1"]);
 });

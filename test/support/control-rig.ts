@@ -144,6 +144,7 @@ export function controlRig() {
     reloads: {
       plan: () => PLANNED,
       checkedPlan: async () => PLANNED,
+      replacePort: async () => undefined,
       unapplied: undefined,
       lastReload: undefined,
       reload: async (why) => {

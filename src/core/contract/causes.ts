@@ -52,6 +52,9 @@ export const END = openObject(
           program: string({ description: "The program that has it." }),
           process: optional(string({ description: "Its process, if procman runs it." })),
           own: optional(integer({ description: "The port that the instance was given, if that is another one." })),
+          chosen: optional(
+            literal(true, { description: '`"port": "auto"`: a reload gives the process another port.' }),
+          ),
         },
         { description: "A port that another program had." },
       ),

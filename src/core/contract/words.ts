@@ -70,8 +70,9 @@ function portNote(occupied: EndRecord["port"]): string {
 }
 
 /** Who has the port that a run wanted. */
-export function portText({ port, program, process, own }: NonNullable<EndRecord["port"]>): string {
+export function portText({ port, program, process, own, chosen }: NonNullable<EndRecord["port"]>): string {
   const holder = process === undefined ? program : `${process}, ${program}`;
+  if (chosen === true) return `its port ${port} is in use by ${holder}; a reload gives it another one`;
   if (own === undefined) return `its port ${port} is in use by ${holder}; stop it, or choose another port`;
   return `port ${port}, which it may want, is in use by ${holder}; each instance must listen on its own port, here ${own}, which it finds in PROCMAN_CLUSTER_PORT`;
 }

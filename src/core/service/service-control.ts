@@ -43,6 +43,7 @@ import { limitedControl } from "./limited-control.ts";
 import type { FlushRequest } from "./log-flushes.ts";
 import { info, warn } from "./log-line.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";
+import { renewPorts } from "./operations/chosen-ports.ts";
 import type { Reloads } from "./operations/reload.ts";
 import type { Scaler } from "./operations/scale.ts";
 import { signalRuns } from "./operations/signalling.ts";
@@ -114,6 +115,7 @@ class ServiceControl implements Control {
     const { actions, link } = this.#ports;
     const caller = this.#caller;
     const { hard = false, withDependencies = false } = options;
+    if (action === "start" || action === "restart") await renewPorts(id, this.#ports, this.#ports.reloads);
     const mayStart = withDependencies ? (dependency: Process) => this.#view?.allows(dependency.id) ?? true : undefined;
     const requested = this.#runAudited(`${action}${withDependencies ? " with dependencies" : ""}`, id, () =>
       actions.act(this.#find(id), { id, action, isHard: hard, mayStart, caller }),
@@ -400,7 +402,7 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly metrics: Pick<ServiceMetrics, "watch" | "read" | "prometheus">;
   readonly incidents: Pick<ServiceIncidents, "of" | "ended">;
   readonly actions: Pick<Actions, "act">;
-  readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "unapplied" | "lastReload">;
+  readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "replacePort" | "unapplied" | "lastReload">;
   readonly spawner: Pick<KeeperSpawner, "signal">;
   readonly scaler: Pick<Scaler, "scale">;
   /** Writes to its standard input; returns the number of bytes. @throws {ProcmanError} `process-not-running`, `input-refused`, `input-full` */

@@ -134,7 +134,15 @@ const count = integer({ minimum: 0 });
 /** kill(2) gives 0 and -1 a special meaning. */
 const pid = integer({ minimum: 2 });
 
-const occupied = optional(openObject({ port: count, by: string(), process: optional(string()), own: optional(count) }));
+const occupied = optional(
+  openObject({
+    port: count,
+    by: string(),
+    process: optional(string()),
+    own: optional(count),
+    chosen: optional(literal(true)),
+  }),
+);
 const details = { outOfMemory: optional(literal(true)), occupied, left: optional(count), at: optional(monotonicMs) };
 const ending = union([
   openObject({

@@ -23,8 +23,14 @@ export type ExitInfo = { /** Monotonic milliseconds. */ readonly at?: number } &
 /** `outOfMemory`: the kernel killed it to free memory. `occupied`: another program had its port. `left`: processes that couldn't be ended. */
 type EndDetails = { readonly outOfMemory?: true; readonly occupied?: Occupied; readonly left?: number };
 
-/** `by`: the other program, as shown to users. `process`: its id, if procman runs it. `own`: the port of the instance that ended, where another instance listens on `port` in place of its own. */
-export type Occupied = { readonly port: number; readonly by: string; readonly process?: string; readonly own?: number };
+/** `by`: the other program, as shown to users. `process`: its id, if procman runs it. `own`: the port of the instance that ended, where another instance listens on `port` in place of its own. `chosen`: procman chose the port, and a reload replaces it. */
+export type Occupied = {
+  readonly port: number;
+  readonly by: string;
+  readonly process?: string;
+  readonly own?: number;
+  readonly chosen?: true;
+};
 
 /** What ended a run. `itself`: its leader exited, and the rest of its group is being cleaned up. `idle`: it had no client. */
 export type StopCause = "operator" | "terminate" | "watch" | "idle" | "itself" | RunFault;

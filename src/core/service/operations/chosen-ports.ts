@@ -1,17 +1,42 @@
-/** A run has failed because another program has the port that was chosen for it: a reload gives it another one. */
+/** Another program has got a port that procman chose for a process: a reload gives the process another one. */
+import { isNamed } from "../../config/run-selection.ts";
+import { holdersOf, named } from "../../os/port-owner.ts";
 import type { Services } from "../services.ts";
 import type { Reloads } from "./reload.ts";
 
-export function replaceTakenPorts(
-  { bus, specs }: Pick<Services, "bus" | "specs">,
-  reloads: Pick<Reloads, "replacePort">,
-): void {
+type Replacing = Pick<Reloads, "replacePort">;
+
+/** When a run has failed for it. */
+export function replaceTakenPorts({ bus }: Pick<Services, "bus">, reloads: Replacing): void {
   bus.transitions.listen(({ id, transition: { input } }) => {
-    if (input.type !== "ended" || input.ending.kind === "unstartable") return;
-    const { occupied } = input.ending;
-    if (occupied === undefined || occupied.port !== specs.config.chosenPorts?.[id]) return;
-    const why = `port ${occupied.port} of "${id}" is in use by ${occupied.by}`;
+    if (input.type !== "ended" || input.ending.kind === "unstartable" || input.ending.occupied?.chosen !== true) return;
+    const why = whyReplaced(id, input.ending.occupied);
     // When the state is that after the end.
     setImmediate(() => void reloads.replacePort(id, why));
   });
+}
+
+/** Before a user starts what `asked` names: the ports of those that don't run. */
+export async function renewPorts(
+  asked: string,
+  { specs, supervisor }: Pick<Services, "specs" | "supervisor">,
+  reloads: Replacing,
+): Promise<void> {
+  const { chosenPorts } = specs.config;
+  if (chosenPorts === undefined) return;
+  const ports = supervisor.processes.flatMap(({ id, isIdle }): readonly (readonly [number, string])[] => {
+    const port = chosenPorts[id];
+    return port !== undefined && isIdle && (asked === "all" || isNamed(asked, specs.of(id))) ? [[port, id]] : [];
+  });
+  const [taken] = ports.length === 0 ? [] : holdersOf(new Set(ports.map(([port]) => port)));
+  if (taken === undefined) return;
+  const [port, [pid]] = taken;
+  const by = pid === undefined ? "another program" : named(pid);
+  // It looks at the ports of all that don't run.
+  const id = new Map(ports).get(port) ?? asked;
+  await reloads.replacePort(id, whyReplaced(id, { port, by }));
+}
+
+function whyReplaced(id: string, { port, by }: { readonly port: number; readonly by: string }): string {
+  return `port ${port} of "${id}" is in use by ${by}`;
 }

@@ -224,7 +224,7 @@ const VERBS: Readonly<Record<PlannedAction, string>> = {
   start: "starts",
   stop: "is stopped",
   restart: "restarts",
-  "in-place": "keeps running, changed",
+  "in-place": "changes without a restart",
   none: "",
 };
 

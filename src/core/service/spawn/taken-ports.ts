@@ -68,7 +68,14 @@ export class TakenPorts {
     const own = spec.cluster?.port;
     const isSibling =
       own !== undefined && own !== port && this.#siblingsOf(spec).some((each) => each.spec.id === process);
-    return { port, by: holder.by, ...(process && { process }), ...(isSibling && { own }) };
+    const isChosen = port === this.#services.specs.config.chosenPorts?.[spec.id];
+    return {
+      port,
+      by: holder.by,
+      ...(process && { process }),
+      ...(isSibling && { own }),
+      ...(isChosen && { chosen: true }),
+    };
   }
 
   /** The other instances of its cluster that run. */
