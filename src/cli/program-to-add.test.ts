@@ -127,5 +127,8 @@ test("a script of package.json is run by the package manager of the project", (t
   assert.equal(commandOf(folder, "dev", "--port", "80"), "yarn run dev --port 80");
   refused(folder, ["npm:dve"], /package\.json has no such script; it has dev, test:unit\. Did you mean "dev"\?$/);
   refused(folder, ["dve"], /the scripts of package\.json are npm:dev, npm:test:unit\. Did you mean "dev"\?$/);
-  refused(project(t, { "package.json": "{" }), ["npm:dev"], /^Cannot read .*package\.json: /);
+  assert.throws(() => programToAdd(["npm:dev"], project(t, { "package.json": "{" })), {
+    code: "configuration-invalid",
+    message: /^Cannot read .*package\.json: /,
+  });
 });

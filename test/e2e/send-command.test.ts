@@ -91,7 +91,16 @@ test("send is refused with the reason and the remedy, and says how much a full p
   ]);
   for (const [args, code, message] of [
     [["plain", "x"], 1, /^procman: Cannot send to "plain": it takes no input; set "stdin": true for it, and run/],
-    [["down", "x"], 1, /^procman: Cannot send to "down": it has not been started yet/],
+    [
+      ["down", "x"],
+      1,
+      /^procman: Cannot send to "down": it has not been started yet; "procman start down" starts it$/m,
+    ],
+    [
+      ["plain", "--key", "ctrl-c"],
+      1,
+      /^procman: Cannot press keys of "plain": it has no terminal; set "tty": true for it, or send a signal: "procman signal INT plain"$/m,
+    ],
     [["web", "x"], 1, /^procman: Cannot send to "web": it is not one process; name one, such as "web-1"$/m],
     [["snik", "x"], 1, /Did you mean "sink"\?/],
     [

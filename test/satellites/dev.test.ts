@@ -228,7 +228,7 @@ describe("dev", { concurrency: 4 }, () => {
         "up.sh": "echo up in $(basename $PWD); exec sleep 1000\n",
         Dockerfile: "FROM scratch\n",
       });
-      const dev = project.start(["-f", name]);
+      const dev = project.start(name === "supervisord.conf" ? [`-f${name}`] : ["-f", name]);
       await dev.shows(/^procman \| runs \S+ \(web\): --file names it/m);
       await dev.shows(/^web {5}[|!] up in procman-import-/m);
       assert.equal(await ended(dev), 0);

@@ -1,4 +1,5 @@
 /** `procman dev`: runs what a project has, in the foreground. Its own bundle does the work, and parses the arguments. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { runCached } from "../../core/os/code-cache.ts";
@@ -45,10 +46,16 @@ function collect(id: string, before: readonly string[] = []): readonly string[] 
   return [...before, id];
 }
 
-/** `-mail` is `--except mail`. The value of an option of one letter stands apart. */
+/** `-mail` is `--except mail`. `-fProcfile` is `-f Procfile` if there is such a file. */
 export function withExcept(words: readonly string[]): readonly string[] {
   const end = words.indexOf("--");
   return words.flatMap((word, at) =>
-    /^-(?![cfh]$)[a-z0-9._][\w.:-]*$/.test(word) && (end < 0 || at < end) ? ["--except", word.slice(1)] : [word],
+    /^-(?![cfh]$)[a-z0-9._][\w.:-]*$/.test(word) && (end < 0 || at < end) && !isFileOption(word)
+      ? ["--except", word.slice(1)]
+      : [word],
   );
+}
+
+function isFileOption(word: string): boolean {
+  return /^-[cf]/.test(word) && existsSync(word.slice(2));
 }

@@ -48,8 +48,16 @@ async function send(
     throw usage(id, 'no text is given; "" sends an empty line, "--stdin" what comes from standard input');
   const text = key?.map(keyText).join("") ?? `${words.join(" ")}${raw ? "" : "\n"}`;
   const client = await connect(target);
+  if (key !== undefined) await checkTerminal(client, id);
   const record = stdin ? await sendInput(client, id) : await client.input(id, { text });
   process.stdout.write(json ? `${printableJson(record, 2)}\n` : `${record.process}: got ${bytesText(record)}\n`);
+}
+
+/** To a pipe a key is a byte like others. @throws {ProcmanError} `input-refused` */
+async function checkTerminal(client: Client, id: string): Promise<void> {
+  if ((await client.process(id)).terminal === true) return;
+  const why = `it has no terminal; set "tty": true for it, or send a signal: "procman signal INT ${id}"`;
+  throw new ProcmanError("input-refused", `Cannot press keys of ${JSON.stringify(id)}: ${why}`);
 }
 
 /** Sends standard input, one chunk after another. @throws {ProcmanError} those of `Client.input` but `input-full` */

@@ -41,7 +41,7 @@ export function packageName(own: Readonly<Record<string, unknown>> | undefined):
   return typeof own?.name === "string" ? own.name.replace(/^@[^/]*\//, "") : undefined;
 }
 
-/** @throws {ProcmanError} `usage`: it isn't JSON */
+/** @throws {ProcmanError} `configuration-invalid`: it isn't JSON */
 export function packageIn(folder: string): Readonly<Record<string, unknown>> | undefined {
   const file = join(folder, "package.json");
   if (!existsSync(file)) return undefined;
@@ -49,6 +49,6 @@ export function packageIn(folder: string): Readonly<Record<string, unknown>> | u
     const own: unknown = JSON.parse(readFileSync(file, "utf8"));
     return isObject(own) ? own : undefined;
   } catch (cause) {
-    throw new ProcmanError("usage", `Cannot read ${file}: ${(cause as Error).message}`, { cause });
+    throw new ProcmanError("configuration-invalid", `Cannot read ${file}: ${(cause as Error).message}`, { cause });
   }
 }

@@ -41,7 +41,10 @@ export function typeInto(
   const refusal = whyNoInput(specs.of(id));
   if (refusal !== undefined) throw new ProcmanError("input-refused", `${what}: ${refusal}`);
   const run = process.runs.flatMap(({ slot, state }) => ("pid" in state ? [{ slot, pid: state.pid }] : [])).at(-1);
-  if (run === undefined) throw new ProcmanError("process-not-running", `${what}: it ${records.of(process).reason}`);
+  if (run === undefined) {
+    const remedy = process.isIdle && !process.isBlocked ? `; "procman start ${id}" starts it` : "";
+    throw new ProcmanError("process-not-running", `${what}: it ${records.of(process).reason}${remedy}`);
+  }
   const fd = openInput(inputFile(specs.config.stateDir, run.slot), run.pid, what);
   try {
     const taken = write(fd, bytes);
