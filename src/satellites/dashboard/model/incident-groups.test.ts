@@ -66,13 +66,18 @@ test("incidents of one process with the same cause, code and error line are a gr
 });
 
 test("incidents are filtered by time, by text, and by whether somebody wanted them", () => {
-  const all = [withLine(9, "Error: x"), incident(5, { cause: "operator" }), incident(2, { process: "db" })];
+  const all = [
+    withLine(9, "Error: x"),
+    incident(5, { cause: "operator" }),
+    incident(2, { process: "db" }),
+    incident(1, { cause: "idle" }),
+  ];
   const processes = (filter: object): readonly string[] =>
     groupsOf(all, { ...ALL, ...filter }).map(({ process, cause }) => `${process} ${cause}`);
   assert.deepEqual(processes({}), ["web exited with code 3", "db exited with code 3"]);
   assert.deepEqual(processes({ from: 4_000 }), ["web exited with code 3"]);
   assert.deepEqual(processes({ text: "error: X" }), ["web exited with code 3"]);
-  assert.equal(processes({ isAll: true }).length, 3);
+  assert.equal(processes({ isAll: true }).length, 4);
 });
 
 test("the error line is the error that was printed last, else the last line of standard error, else the last line", () => {

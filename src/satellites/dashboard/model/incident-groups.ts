@@ -85,7 +85,7 @@ function causeText({ cause, code, signal }: Incident): string {
 export function isWanted({ cause, code, success }: Incident): boolean {
   return (
     success === true ||
-    ["operator", "shutdown", "terminate", "watch"].includes(cause) ||
+    ["operator", "shutdown", "terminate", "watch", "idle"].includes(cause) ||
     (cause === "exit" && code === 0)
   );
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { processRecord as record } from "../../../../test/support/process-record.ts";
 import { actionsFor, wordsFor } from "./action-words.ts";
-import { dependentsOf, statusText, toneOf, withRecord } from "./record-lists.ts";
+import { dependentsOf, reasonIn, statusText, toneOf, withRecord } from "./record-lists.ts";
 
 const pair = record("pair", { type: "cluster", instances: [record("pair-1"), record("pair-2")] });
 
@@ -51,4 +51,12 @@ test("actions are those that make sense now; what interrupts says whom it hits",
     "This process depends on them: api.",
   ]);
   assert.match(wordsFor("restart", pair, []).effects.join(" "), /2 instances will be restarted one after another/);
+});
+
+test("the reason of what sleeps says for how long, and what wakes it", () => {
+  const [since, now] = ["2026-11-27T14:03:10Z", Date.parse("2026-11-27T14:08:10Z")];
+  const sleeping = { cause: { sleep: { since } }, reason: `sleeps since ${since}; a connection to :3000 wakes it` };
+  assert.equal(reasonIn(sleeping, now), "for 5 min; a connection to :3000 wakes it");
+  assert.equal(reasonIn({ ...sleeping, reason: `sleeps since ${since}` }, now), "for 5 min");
+  assert.equal(reasonIn({ reason: "was stopped" }, now), "was stopped");
 });

@@ -1,4 +1,5 @@
 /** Lists of processes: changes by events, and what belongs together. */
+import { age } from "../../../core/base/quantity.ts";
 import type { ProcessRecord, Status } from "../../../core/contract/records.ts";
 import { isImpaired, isMixed } from "../../../core/contract/status-sets.ts";
 
@@ -93,4 +94,12 @@ export function statusText({ status, ready, healthy, blocked, disabled, runs = [
 export function dependentsOf(ids: ReadonlySet<string>, records: readonly ProcessRecord[]): readonly ProcessRecord[] {
   const waits = ({ dependsOn = [] }: ProcessRecord): boolean => dependsOn.some(({ process }) => ids.has(process));
   return records.filter((record) => !ids.has(record.id) && leavesOf([record]).some(waits));
+}
+
+/** The reason as a row has room for it: of what sleeps, for how long. */
+export function reasonIn({ reason, cause }: Pick<ProcessRecord, "reason" | "cause">, now: number): string {
+  const since = cause?.sleep?.since;
+  return since === undefined
+    ? reason
+    : reason.replace(/^sleeps since \S+?(?=;|$)/, `for ${age(now - Date.parse(since))}`);
 }

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { age, size } from "../../../core/base/quantity.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
-import { cpuText, portOf } from "../model/record-lists.ts";
+import { cpuText, portOf, reasonIn } from "../model/record-lists.ts";
 import { Icon } from "../parts/icons.tsx";
 import { memo } from "../parts/memo.ts";
 import { Moment } from "../parts/moments.tsx";
@@ -54,7 +54,7 @@ export const ProcessRow = memo(function ProcessRow(props: ProcessRowProps): JSX.
         {columns === undefined && <span class="facts">{factsOf(record, upText(record, now), demanded)}</span>}
         {reason !== RUNS && reason !== status && (
           <span class="reason" title={reason}>
-            {reason}
+            {reasonIn(record, now)}
           </span>
         )}
       </td>
