@@ -5,18 +5,28 @@ import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { balancerSocket } from "../../src/core/os/balancer-socket.ts";
+import type { Failpoint } from "../../src/core/os/failpoint.ts";
+import { monotonicMs } from "../programs/run-diary.mjs";
 import { ask, DRAINING_SERVER } from "../support/cluster-rig.ts";
-import { type FaultRig, folderFor, startRig, successor } from "../support/fault-rig.ts";
+import { type FaultRig, folderFor, pointsIn, startRig, successor } from "../support/fault-rig.ts";
+import type { Kill } from "../support/fault-verdict.ts";
 import { freePort } from "../support/free-ports.ts";
 import { kill } from "../support/marked-processes.ts";
 import { eventually, isAlive } from "../support/procman-process.ts";
 
 type Sleeping = { readonly rig: FaultRig; readonly port: number };
+/** `env`: of the program. `failpoints`: the environment of procman. */
+type SleeperOptions = { readonly env?: object; readonly folder?: string; readonly failpoints?: NodeJS.ProcessEnv };
 
-async function sleeping(context: TestContext, idle: object = {}, env: object = {}): Promise<Sleeping> {
+async function sleeping(
+  context: TestContext,
+  idle: object = {},
+  { env = {}, folder = folderFor(context), failpoints = {} }: SleeperOptions = {},
+): Promise<Sleeping> {
   const port = await freePort();
   const web = { id: "web", cmd: `exec node ${DRAINING_SERVER}`, autostart: true, env: { LATE: 500, ...env } };
-  const rig = await startRig(context, folderFor(context), [{ ...web, idle: { port, after: 1, ...idle } }]);
+  const processes = [{ ...web, idle: { port, after: 1, ...idle } }];
+  const rig = await startRig(context, folder, processes, { env: failpoints });
   await rig.until("web", isAsleep);
   return { rig, port };
 }
@@ -66,7 +76,7 @@ for (const part of PARTS) {
   });
 
   test(`${part} is killed while it falls asleep: a client that has come meanwhile is served`, async (context) => {
-    const own = await sleeping(context, {}, { LATE: 0 });
+    const own = await sleeping(context, {}, { env: { LATE: 0 } });
     const first = await ask(own.port);
     await own.rig.until("web", ({ status }) => status === "stopping" || status === "asleep");
     await killed(own, part);
@@ -76,6 +86,40 @@ for (const part of PARTS) {
     await verdict(own, part);
   });
 }
+
+const DECIDED = ["service.decided", "service.sent", "keeper.told", "keeper.noted"] as const;
+const STEPS = {
+  "a wake": [...DECIDED, "keeper.asked", "keeper.forked", "keeper.recorded"],
+  "falling asleep": [
+    "service.resting",
+    ...DECIDED,
+    "keeper.signalled",
+    "keeper.exited",
+    "keeper.over",
+    "logger.drained",
+  ],
+} as const satisfies Record<string, readonly Failpoint[]>;
+
+for (const [name, points] of Object.entries(STEPS))
+  test(`procman is killed at each step of ${name}: clients are served, and no run is started twice`, async (context) => {
+    const folder = folderFor(context);
+    const { env: failpoints, arm, reached } = pointsIn(folder, points);
+    const own = await sleeping(context, {}, { env: { LATE: 0 }, folder, failpoints });
+    const kills: Kill[] = [];
+    for (const point of points) {
+      await own.rig.until("web", isAsleep);
+      if (name === "falling asleep") assert.ok((await ask(own.port)) > 0);
+      const [what = ""] = point.split(".");
+      kills.push({ what, at: monotonicMs(), pids: [] });
+      arm(point);
+      const client = name === "a wake" ? ask(own.port) : reached(point).then(() => ask(own.port));
+      await reached(point);
+      kills.push({ what, at: monotonicMs(), pids: [] });
+      assert.ok((await client) > 0, point);
+    }
+    await own.rig.until("web", isAsleep);
+    assert.deepEqual(await own.rig.verdict({ kills, loggersKilled: name === "a wake" ? 0 : 1 }), []);
+  });
 
 /** Pid of the balancer that the control socket leads to. */
 async function balancerPid({ rig }: Sleeping): Promise<number> {

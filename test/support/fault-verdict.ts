@@ -226,7 +226,17 @@ function markerOf(pid: number): string | undefined {
 
 /** After an orderly end only the intended files are left. */
 export function files(folder: string, stateDir: string): readonly string[] {
-  const kept = new Set(["run", "secret", "logs", "incidents", "metrics", "cache", "plugins", "lasting.json"]);
+  const kept = new Set([
+    "run",
+    "secret",
+    "logs",
+    "incidents",
+    "metrics",
+    "cache",
+    "plugins",
+    "lasting.json",
+    "ports.json",
+  ]);
   const state = existsSync(stateDir) ? readdirSync(stateDir).filter((name) => !kept.has(name)) : ["(no state folder)"];
   const run = existsSync(join(stateDir, "run")) ? readdirSync(join(stateDir, "run")) : [];
   const logs = readdirSync(join(folder, "logs")).filter((name) => /\.tmp$/.test(name));

@@ -32,6 +32,8 @@ export const CRASHERS = ["crash-quick", "crash-slow", "crash-family"] as const;
 export const SHIPPED = "crash-quick";
 /** Started by its schedule each second, and by nothing else. */
 export const JOB = "job";
+/** Sleeps without clients, which it gets now and then; the operator leaves it alone. */
+export const SLEEPER = "sleeper";
 /** What it needs, and how: it runs only while that does. */
 export const NEEDS: Readonly<Record<string, readonly string[]>> = {
   "needs-port": ["ready-port"],
@@ -44,7 +46,7 @@ export const TEXTED = ["variables", "needs-port", "pool", "web"] as const;
 /** By file: the processes whose lines are in it. */
 export const LINES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
-    [...STEADY, BY_HAND, ...CRASHERS, JOB].filter((id) => !/^shared-/.test(id)).map((id) => [id, [id]]),
+    [...STEADY, BY_HAND, ...CRASHERS, JOB, SLEEPER].filter((id) => !/^shared-/.test(id)).map((id) => [id, [id]]),
   ),
   shared: ["shared-a", "shared-b"],
 };
@@ -60,6 +62,7 @@ export type CampaignPorts = {
   readonly webStart: number;
   readonly share: number;
   readonly ready: number;
+  readonly sleeper: number;
 };
 export type Receivers = { readonly otlp: string; readonly syslog: number; readonly webhook: string };
 export type CampaignPlaces = { readonly folder: string; readonly ports: CampaignPorts; readonly receivers: Receivers };
@@ -176,6 +179,7 @@ export function processesOf({ folder, ports }: CampaignPlaces, { text, counts }:
     },
     { id: "limited", cmd: "exit 3", ...always, restartLimit: 2 },
     { id: "hungry", ...subject(folder, "hungry", "eat=120"), ...always, memoryLimit: "90MB" },
+    { ...steady(SLEEPER, "lines=1 serve=1"), idle: { port: ports.sleeper, after: 1, wakeTimeout: 60 } },
     ...clustersOf(folder, ports, { text, counts }),
   ];
 }

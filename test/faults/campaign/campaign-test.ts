@@ -21,6 +21,7 @@ const LEAST = {
   runs: 150,
   lines: 20_000,
   visits: 200,
+  wakes: 8,
   "typed lines": 10,
   comparisons: 60,
   "log records": 10,
@@ -71,6 +72,7 @@ export async function resultOf(
   const { account, model } = campaign;
   for (const fault of [...collector.faults, ...syslog.faults, ...webhook.faults]) account.find("plugin", fault);
   account.count("comparisons", model.compared);
+  account.count("wakes", campaign.woken.size);
   account.count("log records", collector.records.length);
   account.count("metrics", collector.metrics.length);
   account.count("syslog messages", syslog.messages.length);

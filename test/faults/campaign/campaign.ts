@@ -20,7 +20,7 @@ import { within } from "../../support/procman-process.ts";
 import { BIN, PACKAGE } from "../../support/product.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { version } from "../../support/versions.ts";
-import { visit } from "./campaign-clients.ts";
+import { visit, wake } from "./campaign-clients.ts";
 import { TypedLines } from "./campaign-input.ts";
 import { CampaignKiller } from "./campaign-killer.ts";
 import {
@@ -71,6 +71,8 @@ export type Campaign = {
   cut: ({ readonly at: number; readonly time: string } & JournalRecords) | undefined;
   /** Another program starts a killed procman: `CampaignOptions`. */
   readonly isGuarded: boolean;
+  /** The runs of what sleeps that have served a client: their answers. */
+  readonly woken: Set<string>;
   /** When the socket of `share` was opened. */
   socketSince: number;
   /** What operator and killer have done, with times: for the one who reads a finding. */
@@ -116,6 +118,7 @@ async function prepared({ folder, receivers, isGuarded }: CampaignOptions): Prom
     webStart: await freeRange(MOST_INSTANCES),
     share: await freePort(),
     ready: await freePort(),
+    sleeper: await freePort(),
   };
   const library = join(folder, "slow-disk.so");
   const source = fileURLToPath(new URL("slow-disk.c", import.meta.url));
@@ -146,6 +149,7 @@ async function prepared({ folder, receivers, isGuarded }: CampaignOptions): Prom
       incidents: [],
       values: [],
       typed: new TypedLines(),
+      woken: new Set<string>(),
       cut: undefined,
       socketSince: monotonicMs(),
       notes,
@@ -194,6 +198,7 @@ function focusOf(model: CampaignModel, random: SeededRandom): readonly string[] 
 
 /** Operator, killer and clients at the same time. */
 async function playRound(campaign: Campaign, killer: CampaignKiller, random: SeededRandom): Promise<void> {
+  const pauses = new SeededRandom(random.between(0, 1_000_000));
   const end = monotonicMs() + ROUND_MS;
   const repeat = async (deed: () => Promise<unknown>): Promise<void> => {
     while (monotonicMs() < end) await deed();
@@ -202,6 +207,7 @@ async function playRound(campaign: Campaign, killer: CampaignKiller, random: See
     repeat(() => operate(campaign, random)),
     repeat(() => killer.next()),
     ...(["web", "share"] as const).map((id) => repeat(() => visit(campaign, id))),
+    repeat(() => wake(campaign, pauses)),
   ]);
 }
 

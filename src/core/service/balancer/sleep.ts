@@ -5,6 +5,7 @@ import { duration } from "../../base/quantity.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
+import { failpoint } from "../../os/failpoint.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { isFallingAsleep, isIdle, isInBackoff, isReady, isRunning } from "../../supervisor/verdict.ts";
 import { info, warn } from "../log-line.ts";
@@ -188,6 +189,7 @@ export class Sleep {
     if (!this.#resting.has(id) || this.#isStopped) return;
     const isQuiet = report !== undefined && wakingIn(report) === 0 && countedIn(report).connections === 0;
     if (!isConfirmed || !isQuiet || countedIn(report).total !== before?.total) return this.#continueServing(id);
+    failpoint("service.resting");
     // The front stays asleep: its instances are being stopped from now on.
     this.#resting.delete(id);
     for (const member of this.#membersOf(sleeper)) member.sleep();
