@@ -15,6 +15,7 @@ const RECORD = {
   telemetry: { memory: { rss: 0 }, metrics: { NAME: 0 } },
   backend: BACKEND,
   balancer: { waiting: 0, rejected: 0 },
+  sleep: { wakes: 0, lastWakeMs: 0 },
 } as unknown as ProcessRecord;
 
 const GAUGES = { memoryBytes: 0, cpuSeconds: 0, delaySeconds: 0, longestSeconds: 0 };

@@ -187,7 +187,9 @@ const PROCESS = openObject(
           wakes: integer({ description: "Wakes by a client since the service was started." }),
           lastWakeMs: optional(integer({ description: "Of the last one: until it got connections." })),
           busy: optional(string({ description: "Why it stays awake without a client." })),
-          turnedAway: optional(integer({ description: "Clients that waited too long for the wake under way." })),
+          turnedAway: optional(
+            integer({ description: "Clients of the last wake that were turned away, as it did not come up." }),
+          ),
         },
         { description: "Of `idle`." },
       ),

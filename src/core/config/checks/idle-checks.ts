@@ -48,7 +48,7 @@ function portErrors({ cluster, env, idle = {} }: PartialProcess, at: JsonPath): 
         path: at,
         at: "key",
         message:
-          'Found "idle" with "mode": "share"; allowed: with the load balancer, which holds clients while the instances start. Remove "mode" and give the instances a "startPort".',
+          'Found "idle" with "mode": "share"; allowed: with the load balancer, which counts clients and holds them. procman cannot see those that instances accept themselves. Remove "mode" and give the instances a "startPort".',
       },
     ];
   return "commonPort" in cluster

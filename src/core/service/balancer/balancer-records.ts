@@ -75,7 +75,7 @@ export function withSleep(record: ProcessRecord, front: FrontSpec, sleep: Proces
 
 export function turnedAwayText(count: number, { wake }: FrontSpec): string {
   const who = count === 1 ? "a client was" : `${count} clients were`;
-  return `${who} turned away: it did not come up within ${duration(wake?.timeoutMs ?? 0)} (idle.wakeTimeout)`;
+  return `${who} turned away: it did not come up (idle.wakeTimeout: ${duration(wake?.timeoutMs ?? 0)})`;
 }
 
 /** Adds to the record of what sleeps how a client wakes it. */
