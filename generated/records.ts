@@ -560,6 +560,115 @@ export type PlanRecord = {
   readonly warnings: readonly string[];
 };
 
+/** A configuration that was applied. */
+export type HistoryEntry = {
+  /** From 1; numbers aren't used again. */
+  readonly number: number;
+  /** When it was applied. */
+  readonly time: string;
+  /** `running`: a rollout is under way. `rolled-back`: procman took it back by itself; `problem` says why. `interrupted`: procman was killed meanwhile, and has applied another one since. `damaged`: it can't be read. */
+  readonly result: "running" | "applied" | "rolled-back" | "interrupted" | "damaged";
+  /** Why it was taken back, or is damaged. */
+  readonly problem?: string;
+  /** It is in force. */
+  readonly active?: true;
+  /** Who or what asked for it, such as `asked by cli`. */
+  readonly why: string;
+  /** The consumer of the token; absent: nobody asked. */
+  readonly consumer?: string;
+  /** The Unix user behind it, if procman runs as another one. */
+  readonly user?: string;
+  /** Absolute path. */
+  readonly configFile: string;
+  /** Name of the profile that was merged; absent: none. */
+  readonly profile?: string;
+  /** The plan that was carried out: what changed. Absent: procman was started with it. */
+  readonly processes?: readonly PlannedChange[];
+  /** Changes outside of `processes`. */
+  readonly settings?: readonly PlannedSetting[];
+  /** Number of the entry whose text was put back. */
+  readonly rollbackTo?: number;
+  /** Of procman. */
+  readonly version: string;
+  /** Name of the machine. */
+  readonly host: string;
+  /** It was applied on another machine. */
+  readonly isForeign?: true;
+};
+
+export type HistoryFile = {
+  /** Absolute path. */
+  readonly file: string;
+  /** Its text, with `***` in place of what may be secret. */
+  readonly text?: string;
+  /** Why the text can't be read. */
+  readonly problem?: string;
+};
+
+/** A configuration that was applied, with its texts. */
+export type HistoryDetail = {
+  /** From 1; numbers aren't used again. */
+  readonly number: number;
+  /** When it was applied. */
+  readonly time: string;
+  /** `running`: a rollout is under way. `rolled-back`: procman took it back by itself; `problem` says why. `interrupted`: procman was killed meanwhile, and has applied another one since. `damaged`: it can't be read. */
+  readonly result: "running" | "applied" | "rolled-back" | "interrupted" | "damaged";
+  /** Why it was taken back, or is damaged. */
+  readonly problem?: string;
+  /** It is in force. */
+  readonly active?: true;
+  /** Who or what asked for it, such as `asked by cli`. */
+  readonly why: string;
+  /** The consumer of the token; absent: nobody asked. */
+  readonly consumer?: string;
+  /** The Unix user behind it, if procman runs as another one. */
+  readonly user?: string;
+  /** Absolute path. */
+  readonly configFile: string;
+  /** Name of the profile that was merged; absent: none. */
+  readonly profile?: string;
+  /** The plan that was carried out: what changed. Absent: procman was started with it. */
+  readonly processes?: readonly PlannedChange[];
+  /** Changes outside of `processes`. */
+  readonly settings?: readonly PlannedSetting[];
+  /** Number of the entry whose text was put back. */
+  readonly rollbackTo?: number;
+  /** Of procman. */
+  readonly version: string;
+  /** Name of the machine. */
+  readonly host: string;
+  /** It was applied on another machine. */
+  readonly isForeign?: true;
+  /** The configuration file, and those that it includes. */
+  readonly files: readonly HistoryFile[];
+};
+
+export type DiffHunk = {
+  /** Its first line in the one text, from 1. */
+  readonly fromLine: number;
+  /** Its first line in the other. */
+  readonly toLine: number;
+  /** Each begins with a space, `-` or `+`; `***` stands in place of what may be secret. */
+  readonly lines: readonly string[];
+};
+
+export type FileDiff = {
+  /** Absolute path. */
+  readonly file: string;
+  readonly change: "changed" | "added" | "removed";
+  readonly hunks: readonly DiffHunk[];
+};
+
+/** How two configurations differ. */
+export type HistoryDiff = {
+  /** What is compared: a number. */
+  readonly from: string;
+  /** With what: a number, or `file`: the present text. */
+  readonly to: string;
+  /** Those that differ. */
+  readonly files: readonly FileDiff[];
+};
+
 /** A command to execute with the surroundings of a process. */
 export type ExecOrder = {
   /** The program and its arguments. No shell reads them. */

@@ -29,6 +29,13 @@ const PARTS = {
   "TelemetryReport.memory": "MemoryRecord",
   "PlanRecord.processes[]": "PlannedChange",
   "PlanRecord.settings[]": "PlannedSetting",
+  "HistoryEntry.processes[]": "PlannedChange",
+  "HistoryEntry.settings[]": "PlannedSetting",
+  "HistoryDetail.processes[]": "PlannedChange",
+  "HistoryDetail.settings[]": "PlannedSetting",
+  "HistoryDetail.files[]": "HistoryFile",
+  "HistoryDiff.files[]": "FileDiff",
+  "HistoryDiff.files[].hunks[]": "DiffHunk",
 };
 
 /** What the schema doesn't say: a record with this `type` has instances. */

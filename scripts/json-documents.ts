@@ -283,7 +283,12 @@ const unit: readonly Printed[] = [{ as: "one", record: "UnitRecord", when: "with
 
 /** By command; one without documents prints text, and only its errors are JSON. */
 export const PRINTED: Readonly<
-  Partial<Record<CommandName | `host ${"add" | "list" | "remove"}` | "version", readonly Printed[]>>
+  Partial<
+    Record<
+      CommandName | `host ${"add" | "list" | "remove"}` | `history ${"list" | "show"}` | "version",
+      readonly Printed[]
+    >
+  >
 > = {
   run: [{ as: "one", record: "StartDocument", when: "with `--detach`" }],
   up: start,
@@ -323,6 +328,9 @@ export const PRINTED: Readonly<
     { as: "one", record: "PlanRecord" },
     { as: "list", record: "ProcessRecord", when: "with ids" },
   ],
+  "history list": [{ as: "list", record: "HistoryEntry" }],
+  "history show": [{ as: "one", record: "HistoryDetail" }],
+  diff: [{ as: "one", record: "HistoryDiff" }],
   init: edit,
   add: edit,
   append: edit,

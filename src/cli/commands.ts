@@ -235,6 +235,18 @@ export const GROUPS = [
         reach: "api",
         load: () => import("./commands/reload-command.ts"),
       },
+      history: {
+        summary: "List the configurations that were applied, by whom, and what each changed",
+        examples: ["history", "history show 12", "history show previous --json"],
+        reach: "api",
+        load: () => import("./commands/history-command.ts"),
+      },
+      diff: {
+        summary: "Show how the file differs from an applied configuration, or how two of them differ",
+        examples: ["diff", "diff previous active", "diff 3 5 --exit-code"],
+        reach: "api",
+        load: () => import("./commands/diff-command.ts"),
+      },
     },
   },
   {

@@ -16,7 +16,7 @@ export function printPlan(plan: PlanRecord, json = false): void {
 }
 
 /** Unchanged processes are only counted. */
-function planTable({ processes, settings, profile }: PlanRecord, width = Number.POSITIVE_INFINITY): string {
+export function planTable({ processes, settings, profile }: PlanRecord, width = Number.POSITIVE_INFINITY): string {
   const changed = processes.filter(isChange);
   const rows = [
     ...changed.map((change) => [change.process, actionOf(change), change.reason]),

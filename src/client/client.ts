@@ -22,6 +22,7 @@ import {
   executed,
   type LaunchOrder,
 } from "../core/contract/execution.ts";
+import type { HistoryDetail, HistoryDiff, HistoryEntry } from "../core/contract/history-record.ts";
 import type { PlanRecord } from "../core/contract/plan.ts";
 import { writeQuery } from "../core/contract/query.ts";
 import type {
@@ -146,6 +147,18 @@ export class Client implements Control {
       query: { wait: options.waitSeconds, ...profileQuery(options) },
       options,
     })) as PlanRecord;
+  }
+
+  async history(limit?: number): Promise<readonly HistoryEntry[]> {
+    return (await this.#ask("history", { query: { limit } })) as readonly HistoryEntry[];
+  }
+
+  async historyEntry(entry: string): Promise<HistoryDetail> {
+    return (await this.#ask("entry", { id: entry })) as HistoryDetail;
+  }
+
+  async diff(from: string, to?: string): Promise<HistoryDiff> {
+    return (await this.#ask("diff", { id: from, query: { to } })) as HistoryDiff;
   }
 
   async terminate(): Promise<void> {

@@ -85,6 +85,7 @@ test("with an absolute --config, or PROCMAN_CONFIG, or by name, commands work", 
     ["logs"],
     ["next"],
     ["reload"],
+    ["history"],
     ["token", "--consumer", "ci"],
     ["upgrade"],
   ])

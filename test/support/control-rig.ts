@@ -10,6 +10,7 @@ import type { Caller, Control } from "../../src/core/contract/control.ts";
 import type { Executor } from "../../src/core/contract/execution.ts";
 import type { PlanRecord } from "../../src/core/contract/plan.ts";
 import { type Claims, payloadOf } from "../../src/core/contract/token-claims.ts";
+import type { NumberedEntry } from "../../src/core/history/history-store.ts";
 import { Api, type ApiLimits } from "../../src/core/http/server.ts";
 import { signJwt } from "../../src/core/os/jwt.ts";
 import { Actions } from "../../src/core/service/operations/action.ts";
@@ -61,6 +62,20 @@ export const PLANNED: PlanRecord = {
   processes: [{ process: "web", action: "restart", fields: ["cmd"], reason: "its cmd has changed", rolling: false }],
   settings: [{ field: "api.port", takesEffect: "next-run" }],
   warnings: [],
+};
+
+/** The one entry of the history. */
+const APPLIED: NumberedEntry = {
+  number: 1,
+  entry: {
+    format: "1",
+    time: new Date(0).toISOString(),
+    result: "applied",
+    why: "procman was started",
+    files: [{ file: "/nowhere/procman.json", hash: "0".repeat(64) }],
+    version: "1.0.0",
+    host: "here",
+  },
 };
 
 /** The processes web, job and the cluster pair, all running. */
@@ -132,6 +147,7 @@ export function controlRig() {
     records,
     status,
     logAccess,
+    history: { numbers: [1], list: () => [APPLIED], read: () => APPLIED, textOf: () => "{}" },
     events: reporting,
     metrics: reporting,
     incidents: reporting,

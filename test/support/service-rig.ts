@@ -95,6 +95,16 @@ export function startService(
       ),
     );
   };
+  /** Settles the request, while the keeper confirms what it has received. */
+  const answered = async <T>(request: Promise<T>): Promise<T> => {
+    const over = request.then(
+      () => true,
+      () => true,
+    );
+    const asked = (): Promise<undefined> => new Promise((resolve) => setTimeout(resolve, 5, undefined));
+    while ((await Promise.race([over, asked()])) === undefined) tellSynced();
+    return request;
+  };
   /** The batch of messages that has this note. */
   const batchOf = (id: string): readonly ToKeeper[] => {
     const batch = channel.batches.find((each) => each.some((message) => message.t === "note" && message.id === id));
@@ -113,7 +123,7 @@ export function startService(
     markerKey: "0".repeat(32),
     ...snapshot,
   });
-  return { service, channel, tell, tellSynced, batchOf };
+  return { service, channel, tell, tellSynced, answered, batchOf };
 }
 
 /** A pid that no machine has: a sweep finds no process. */

@@ -5,10 +5,11 @@ import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson, printableLine, printableOutput } from "../../core/base/printable.ts";
 import { duration } from "../../core/base/quantity.ts";
 import { hostTime } from "../../core/base/time-stamp.ts";
+import type { HistoryEntry } from "../../core/contract/history-record.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { lastRuns } from "../../core/contract/run-history.ts";
 import type { Incident, RunSummary } from "../../core/contract/run-summary.ts";
-import { explain, explainPastRuns } from "../../core/contract/why.ts";
+import { explain, explainPastRuns, keptChanges } from "../../core/contract/why.ts";
 import { connect } from "../connected.ts";
 import { integerTo, withTarget } from "../options.ts";
 import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
@@ -61,17 +62,25 @@ async function why(id: string, options: Options): Promise<void> {
 type Answers = Answer | readonly Answer[];
 
 async function present(client: Client, id: string, { lines }: Options): Promise<Answers> {
-  const record = await client.process(id);
-  return record.instances === undefined
-    ? answerOf(client, record, lines)
-    : Promise.all(record.instances.map((member) => answerOf(client, member, lines)));
+  const [record, changes] = await Promise.all([client.process(id), keptChanges(client)]);
+  const answer = (member: ProcessRecord): Promise<Answer> => answerOf(client, member, { lines, changes });
+  return record.instances === undefined ? answer(record) : Promise.all(record.instances.map(answer));
 }
 
-async function answerOf(client: Client, record: ProcessRecord, count: number): Promise<Answer> {
+async function answerOf(
+  client: Client,
+  record: ProcessRecord,
+  { lines: count, changes }: { readonly lines: number; readonly changes: readonly HistoryEntry[] },
+): Promise<Answer> {
   // All of them: the sentences count them.
   const incidents = await client.incidents(record.id, MAX_ENDS);
   const runs = lastRuns(record, incidents, count);
-  return { process: record, incidents: incidents.slice(0, count), runs, why: explain(record, incidents) };
+  return {
+    process: record,
+    incidents: incidents.slice(0, count),
+    runs,
+    why: explain(record, incidents, Date.now(), changes),
+  };
 }
 
 /** undefined if there is no history. */

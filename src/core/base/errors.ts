@@ -57,6 +57,9 @@ export const ERRORS = {
   "reload-running": { status: 409, exit: EXIT.refused },
   /** The previous configuration is active again. */
   "reload-failed": { status: 409, exit: EXIT.refused },
+  /** There is no such entry, or none any more. */
+  "history-unknown": { status: 404, exit: EXIT.refused },
+  "history-damaged": { status: 409, exit: EXIT.refused },
   "roll-running": { status: 409, exit: EXIT.refused },
   /** Some instances were restarted; the others keep running as before. */
   "roll-failed": { status: 409, exit: EXIT.refused },
@@ -125,6 +128,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "process-failed": "the requested state can't be reached, or another caller has asked for the opposite",
   "reload-running": "another reload is under way",
   "reload-failed": "the changed configuration can't be applied; the previous one is active",
+  "history-unknown": "the history has no such entry, or none any more; `detail` names those that it has",
+  "history-damaged": "the entry, or a text of it, can't be read",
   "roll-running": "a rolling restart of the cluster is under way",
   "roll-failed": "an instance did not come up: the rolling restart has ended, the others keep running as before",
   "reload-unsupported": "the process has no `reloadSignal`",

@@ -1,5 +1,5 @@
 /** What of a configuration is not shown, because it may be secret. */
-import { type Node, parseTree } from "jsonc-parser";
+import { type Node, type ParseError, parseTree } from "jsonc-parser";
 
 /** Names of variables, members and options whose values are hidden wherever they come from. */
 const SECRET_NAME =
@@ -76,6 +76,16 @@ export function withoutSecrets(text: string): string {
     from = offset + length;
   }
   return shown + withoutSecretComments(text.slice(from));
+}
+
+/** The lines of a configuration file, valid or not, with `***` in place of what may be secret. */
+export function linesWithoutSecrets(text: string): readonly string[] {
+  const errors: ParseError[] = [];
+  parseTree(text, errors, { allowTrailingComma: true });
+  const written = text.split(/\r?\n/);
+  const lines = errors.length > 0 ? [] : withoutSecrets(text).split(/\r?\n/);
+  // What can't be parsed is hidden line by line; so is a comment of which a hidden word has several lines.
+  return lines.length === written.length ? lines : written.map(withoutSecretWords);
 }
 
 type HiddenNode = Pick<Node, "offset" | "length" | "value">;

@@ -306,7 +306,7 @@ test("2.1: processes mean the same in one file as in several in its folder, and 
         const meaning = (text: string): unknown => {
           try {
             // A path with a malformed reference is taken literally in both; only the warning of it is missing.
-            const { included: _included, warnings: _warnings, ...rest } = resolveConfiguration(text, { file });
+            const { included: _, texts: __, warnings: ___, ...rest } = resolveConfiguration(text, { file });
             return rest;
           } catch (error) {
             if (!(error instanceof ConfigurationError)) throw error;

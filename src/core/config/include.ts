@@ -29,8 +29,8 @@ export type IncludeContext = {
 
 type WithIncluded = {
   readonly document: Document;
-  /** Absolute. */
-  readonly files: readonly string[];
+  /** What was read of them. */
+  readonly texts: readonly ConfigText[];
   /** What processes have of the included file that they are in. */
   readonly ofFile: FileLayers;
 };
@@ -43,7 +43,7 @@ type WithIncluded = {
 export function withIncluded(main: Document, context: IncludeContext): WithIncluded {
   const { data } = main;
   if (!isObject(data) || !isIncludeList(data.include) || !Array.isArray(data.processes))
-    return { document: main, files: [], ofFile: () => [] };
+    return { document: main, texts: [], ofFile: () => [] };
   const { include, ...rest } = data;
   const { texts, faults } = readAll(main, include, context);
   const parts = texts.map(({ file, shownAs, text }, index) =>
@@ -58,11 +58,7 @@ export function withIncluded(main: Document, context: IncludeContext): WithInclu
     place: (path, of) => placeIn({ main, parts, count: own.length }, path, of),
   };
   const layers = parts.flatMap((part) => part.processes.map(() => part.layers));
-  return {
-    document,
-    files: texts.map(({ file }) => file),
-    ofFile: (index) => layers[index - own.length] ?? [],
-  };
+  return { document, texts, ofFile: (index) => layers[index - own.length] ?? [] };
 }
 
 /** The patterns of a configuration that may be invalid. */

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { compact } from "../base/compact.ts";
 import { isObject } from "../base/schema-check.ts";
 import { startFolder } from "../os/start-folder.ts";
-import { type ConfigText, displayPath, read, readFound } from "./config-file.ts";
+import { type ConfigText, read } from "./config-file.ts";
 import { parseDocument, withoutBom } from "./document.ts";
 import { withIncluded } from "./include.ts";
 import { effectiveDocument } from "./inherited-fields.ts";
@@ -45,6 +45,10 @@ export function checkSyntax({ shownAs, text }: ConfigText): void {
   if (syntax.length > 0) throw new ConfigurationError(syntax, sources);
 }
 
+export function hasValidSyntax({ text }: ConfigText): boolean {
+  return parseDocument(withoutBom(text)).syntax.length === 0;
+}
+
 /** The content of a configuration with that of the files that it includes, and what processes inherit; valid or not. */
 export function dataOf({ file, shownAs, text }: ConfigText): unknown {
   const context = { file, folder: dirname(file), cwd: startFolder(file) };
@@ -60,8 +64,7 @@ export function fileWith(id: string, main: ConfigText): ConfigText | undefined {
 /** The main file and those that it includes; without one that was removed meanwhile. */
 export function filesOf(main: ConfigText): readonly ConfigText[] {
   const context = { file: main.file, folder: dirname(main.file), cwd: startFolder(main.file) };
-  const { files } = withIncluded(parseDocument(withoutBom(main.text), main.shownAs), context);
-  return [main, ...files.flatMap((file) => readFound(file, displayPath(file, context.cwd)) ?? [])];
+  return [main, ...withIncluded(parseDocument(withoutBom(main.text), main.shownAs), context).texts];
 }
 
 function hasProcess(text: string, id: string): boolean {

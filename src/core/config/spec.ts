@@ -126,6 +126,13 @@ type OtherParts = {
 /** One supervised process: a process of the file, or one instance of a cluster. */
 export type ProcessSpec = OtherParts & FieldParts;
 
+/** A file of the configuration. */
+export type SourceText = {
+  /** Absolute. */
+  readonly file: string;
+  readonly text: string;
+};
+
 export type Config = {
   /** Absolute path of the file; empty for data without a file. */
   readonly file: string;
@@ -133,6 +140,8 @@ export type Config = {
   readonly profile?: string;
   /** Absolute paths of the files that it includes. */
   readonly included?: readonly string[];
+  /** The file and those that it includes, as they were read; absent: data, or noted by an earlier service. */
+  readonly texts?: readonly SourceText[];
   /** `name` of the file, or "procman". */
   readonly name: string;
   /** The state folder: `.procman/NAME` beside the file, or below `$PROCMAN_STATE_DIR`. */
@@ -195,7 +204,7 @@ const fieldParts = Object.fromEntries(
 
 const processes: Schema<readonly ProcessSpec[]> = list(openObject({ ...otherParts, ...(fieldParts as FieldSchemas) }));
 
-type StoredConfig = Omit<Config, "warnings">;
+type StoredConfig = Omit<Config, "warnings" | "texts">;
 
 /**
  * The configuration snapshot that a service leaves to the next one. Every member must be listed. A new required member

@@ -60,8 +60,8 @@ type CheckedConfiguration = {
   readonly warnings: Config["warnings"];
   /** The warnings because of which a start would fail. */
   readonly obstacles: Config["warnings"];
-  /** Absolute paths of the files that it includes, whose processes are in it. */
-  readonly included: readonly string[];
+  /** The files that it includes, whose processes are in it. */
+  readonly included: readonly ConfigText[];
   /** The ports of "auto", by id. */
   readonly chosenPorts: ReadonlyMap<string, number>;
 };
@@ -86,10 +86,13 @@ export function resolveConfiguration(input: unknown, options: CheckOptions = {})
   const checkContext = checkContextOf(options);
   const { raw, warnings, included, chosenPorts } = checked(input, options, checkContext);
   const specifications = normalise(raw, { ...checkContext, chosenPorts });
+  const path = file === "" ? "" : resolve(cwd, file);
+  const main = typeof input === "string" && path !== "" ? [{ file: path, text: input }] : [];
   return deepFreeze({
-    file: file === "" ? "" : resolve(cwd, file),
+    file: path,
     ...(profile !== undefined && { profile }),
-    ...(included.length > 0 && { included }),
+    ...(included.length > 0 && { included: included.map((each) => each.file) }),
+    ...(main.length > 0 && { texts: [...main, ...included.map(({ file, text }) => ({ file, text }))] }),
     ...specifications,
     warnings,
   });
@@ -100,12 +103,12 @@ function checked(input: unknown, options: CheckOptions, checkContext: CheckConte
   const main = typeof input === "string" ? parseDocument(withoutBom(input), shownAs) : dataDocument(input);
   const folder = file === "" ? options.cwd : checkContext.folder;
   const path = file === "" ? "" : resolve(cwd, file);
-  const { document, files, ofFile } = withIncluded(main, { file: path, folder, cwd: namedFrom(path, shownAs), edited });
+  const { document, texts, ofFile } = withIncluded(main, { file: path, folder, cwd: namedFrom(path, shownAs), edited });
   const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
-  const context = { ...checkContext, ...(path !== "" && { files: [path, ...files] }) };
+  const context = { ...checkContext, ...(path !== "" && { files: [path, ...texts.map((each) => each.file)] }) };
   const outcome = checkAll(document, [profile, ...others], {
     checkContext: context,
-    included: files,
+    included: texts,
     scale,
     ofFile,
     ports: options.ports,
@@ -144,7 +147,7 @@ function checkContextOf(options: CheckOptions): CheckContext {
 
 type ValidationContext = {
   readonly checkContext: CheckContext;
-  readonly included: readonly string[];
+  readonly included: readonly ConfigText[];
   readonly scale: Scale | undefined;
   readonly ofFile: FileLayers;
   readonly ports: PortChoice | undefined;

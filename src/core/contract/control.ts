@@ -2,6 +2,7 @@
 import type { ProcessInput, Scaling, Signalling } from "../../../generated/records.ts";
 import type { DefinitionRecord } from "./definition-record.ts";
 import type { EventRecord, EventType } from "./event-record.ts";
+import type { HistoryDetail, HistoryDiff, HistoryEntry } from "./history-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
   FlushRecord,
@@ -86,6 +87,12 @@ export interface Control {
   plan(options?: PlanOptions): Promise<PlanRecord>;
   /** Applies the changed configuration file, or another profile of it, which stays active. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */
   reload(options?: ActOptions & PlanOptions): Promise<PlanRecord>;
+  /** The configurations that were applied, newest first. */
+  history(limit?: number): Promise<readonly HistoryEntry[]>;
+  /** One of them with its texts. `entry`: a number, `active` or `previous`. Rejects with `history-unknown`. */
+  historyEntry(entry: string): Promise<HistoryDetail>;
+  /** How two of them differ; without `to`, one and the files as they are now. Rejects with `history-unknown`, `history-damaged`. */
+  diff(from: string, to?: string): Promise<HistoryDiff>;
   /** Begins the shutdown of everything. */
   terminate(): Promise<void>;
 
@@ -124,6 +131,9 @@ const NAMED: Readonly<Record<keyof Control, true>> = {
   screen: true,
   plan: true,
   reload: true,
+  history: true,
+  historyEntry: true,
+  diff: true,
   terminate: true,
   logs: true,
   follow: true,

@@ -1,4 +1,5 @@
 /** Events of the event stream. */
+import type { HistoryEntry } from "./history-record.ts";
 import type { PluginRecord } from "./plugin-record.ts";
 import type { LogEntry, ProcessRecord, TelemetryReport } from "./records.ts";
 import type { Incident } from "./run-summary.ts";
@@ -31,7 +32,13 @@ export type EventRecord =
   | { readonly id: string; readonly time: string; readonly type: "process.incident"; readonly incident: Incident }
   | { readonly id: string; readonly time: string; readonly type: "log"; readonly entry: LogEntry }
   | { readonly id: string; readonly time: string; readonly type: "plugin.state"; readonly plugin: PluginRecord }
-  | { readonly id: string; readonly time: string; readonly type: "service.state"; readonly state: StateRecord };
+  | { readonly id: string; readonly time: string; readonly type: "service.state"; readonly state: StateRecord }
+  | {
+      readonly id: string;
+      readonly time: string;
+      readonly type: "configuration.applied";
+      readonly entry: HistoryEntry;
+    };
 
 export type EventType = EventRecord["type"];
 
@@ -46,6 +53,8 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   log: "a line of the log (`entry`); only with `types=log`",
   "plugin.state": "a plugin is up, has failed, or waits for its next attempt",
   "service.state": "the service has started, or everything is about to be stopped",
+  "configuration.applied":
+    "a configuration was applied, or taken back because an instance didn't come up (`entry.result`)",
 };
 
 export const EVENT_TYPES = Object.keys(EVENT_MEANINGS) as readonly EventType[];

@@ -15,7 +15,7 @@ export function isChange({ reason }: { readonly reason: string }): boolean {
 /** `in-place`: the change takes effect without a restart. */
 export type PlannedAction = (typeof PLANNED_ACTIONS)[number];
 
-const CHANGE = openObject({
+export const CHANGE = openObject({
   process: string({ description: "Id of the process or instance." }),
   action: enumeration(PLANNED_ACTIONS, { description: "`in-place`: the change takes effect without a restart." }),
   fields: list(string({ description: "Name in the file." }), { description: "The changed fields." }),
@@ -26,7 +26,7 @@ const CHANGE = openObject({
   problem: optional(string({ description: "After a reload with `wait`: why it is not in the planned state." })),
 });
 
-const SETTING = openObject({
+export const SETTING = openObject({
   field: string({ description: "Such as `api.port`." }),
   takesEffect: enumeration(["in-place", "next-run"], {
     description: "`next-run`: when procman is terminated and started again.",

@@ -135,6 +135,22 @@ export const PLAN = {
 
 export const RELOAD = { ...WAIT, ...PLAN } as const satisfies Parameters;
 
+export const HISTORY = {
+  limit: {
+    kind: "number",
+    description: "Maximum number of entries.",
+    schema: { type: "integer", minimum: 1, maximum: 100, default: 100 },
+  },
+} as const satisfies Parameters;
+
+export const DIFF = {
+  to: {
+    kind: "text",
+    description: "A number, `active` or `previous`. Default: the files as they are now.",
+    schema: { type: "string", minLength: 1, maxLength: 20 },
+  },
+} as const satisfies Parameters;
+
 export const START = {
   ...WAIT,
   withDependencies: {

@@ -19,6 +19,7 @@ import { STATUS_CAUSE } from "./causes.ts";
 import { DEFINITION } from "./definition-record.ts";
 import type { EventRecord } from "./event-record.ts";
 import { EXEC_INPUT, EXEC_ITEM, EXEC_LAUNCH, EXEC_ORDER, EXEC_RECORD, LAUNCH_ORDER } from "./execution.ts";
+import { HISTORY_DETAIL, HISTORY_DIFF, HISTORY_ENTRY } from "./history-record.ts";
 import {
   EXACT_SIGNAL,
   LOG_SUBMISSION,
@@ -308,6 +309,7 @@ const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonS
   log: { entry: reference("LogEntry") },
   "plugin.state": { plugin: reference("PluginRecord") },
   "service.state": { state: reference("StateRecord") },
+  "configuration.applied": { entry: reference("HistoryEntry") },
 };
 
 const EVENT: JsonSchema = {
@@ -387,6 +389,9 @@ export const SCHEMAS = {
   PluginRecord: PLUGIN,
   EventRecord: EVENT,
   PlanRecord: PLAN,
+  HistoryEntry: HISTORY_ENTRY,
+  HistoryDetail: HISTORY_DETAIL,
+  HistoryDiff: HISTORY_DIFF,
   ExecOrder: EXEC_ORDER,
   ExecRecord: EXEC_RECORD,
   ExecItem: EXEC_ITEM,

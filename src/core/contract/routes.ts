@@ -12,6 +12,7 @@ import {
 import type { SignInExchange, SignInOrder } from "./dashboard-access.ts";
 import type { EventType } from "./event-record.ts";
 import { EXEC_ROUTES } from "./exec-routes.ts";
+import { HISTORY_ROUTES } from "./history-routes.ts";
 import {
   LOG_SUBMISSION,
   PROCESS_INPUT,
@@ -315,6 +316,7 @@ export const ROUTES = {
     errors: [409, 504],
     answer: (control, { query, signal }) => control.reload({ ...waitOptions(query, signal), ...profileIn(query) }),
   },
+  ...HISTORY_ROUTES,
   terminate: {
     method: "POST",
     path: "/terminate",

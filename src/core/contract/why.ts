@@ -1,7 +1,11 @@
 /** Explains a process in sentences, from its record and its incidents: what has happened, and what to do. */
+import { ProcmanError } from "../base/errors.ts";
 import { clockIn, hostTime } from "../base/time-stamp.ts";
 import type { EndRecord } from "./causes.ts";
+import type { Control } from "./control.ts";
+import type { HistoryEntry } from "./history-record.ts";
 import { saysLimitRefused } from "./limits.ts";
+import { isChange } from "./plan.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
 import type { Incident } from "./run-summary.ts";
 import { hasFailed, isAsleep, isRunning, isSkipped } from "./status-sets.ts";
@@ -36,8 +40,26 @@ export type UnendedRun = {
 
 type Advice = { readonly [Cause in Incident["cause"]]: (incident: Incident) => string | undefined };
 
-/** `incidents`: all that are known, newest first. The first sentence is the current state, the last ones say what to do. */
-export function explain(record: ProcessRecord, incidents: readonly Incident[], now = Date.now()): string[] {
+/** Changes of the configuration, newest first; none for a token that doesn't see them, or from a procman that doesn't keep them. */
+export async function keptChanges(control: Pick<Control, "history">): Promise<readonly HistoryEntry[]> {
+  try {
+    return await control.history();
+  } catch (error) {
+    if (error instanceof ProcmanError && ["scope-missing", "path-unknown"].includes(error.code)) return [];
+    throw error;
+  }
+}
+
+/**
+ * `incidents`: all that are known, and `changes` of the configuration, newest first. The first sentence is the current
+ * state, the last ones say what to do.
+ */
+export function explain(
+  record: ProcessRecord,
+  incidents: readonly Incident[],
+  now = Date.now(),
+  changes: readonly HistoryEntry[] = [],
+): string[] {
   const recent = incidents.filter(({ time }) => now - Date.parse(time) < RECENT_MS);
   const [last] = incidents;
   return [
@@ -52,6 +74,7 @@ export function explain(record: ProcessRecord, incidents: readonly Incident[], n
     ...causeCounts(recent, incidents),
     ...(last === undefined ? ["It has not exited yet."] : lastEnd(last)),
     ...repetition(recent),
+    ...sinceChange(record.id, recent, changes),
     ...(record.skippedBy === undefined ? adviceOf(record, last) : [skipAdvice(record.id, record.skippedBy)]),
   ];
 }
@@ -208,6 +231,23 @@ function repetition(recent: readonly Incident[]): string[] {
     ({ cause, code, signal }) => cause === last.cause && code === last.code && signal === last.signal,
   );
   return same.length < 3 ? [] : [`It has ended in the same way ${same.length} times: restarting does not help.`];
+}
+
+/** A sentence about the failures since the last change of the process, if there are any. */
+function sinceChange(id: string, recent: readonly Incident[], changes: readonly HistoryEntry[]): string[] {
+  const applied = changes.filter(({ result }) => result === "applied");
+  const at = applied.findIndex(({ processes = [] }) => processes.some((each) => each.process === id && isChange(each)));
+  const change = applied[at];
+  if (change === undefined) return [];
+  const since = recent.filter((incident) => isFailure(incident) && incident.time > change.time);
+  const times = since.reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0);
+  if (times === 0) return [];
+  const crashed = since.every(({ cause }) => cause === "exit" || cause === "signal") ? "crashed" : "failed";
+  const before = applied[at + 1];
+  const remedy = before === undefined ? "" : `; "procman diff ${before.number} ${change.number}" shows the change`;
+  return [
+    `Since the change at ${timeText(change.time)} it has ${crashed} ${times === 1 ? "once" : `${times} times`}${remedy}.`,
+  ];
 }
 
 export function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {

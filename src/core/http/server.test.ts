@@ -44,7 +44,7 @@ function ask(
   token: string | undefined,
   body = BODIES[path],
 ): Promise<Response> {
-  return fetch(`${api.url}${path.replace("{id}", "web")}`, {
+  return fetch(`${api.url}${path.replace("/history/{id}", "/history/active").replace("{id}", "web")}`, {
     method,
     headers: {
       ...(token === undefined ? {} : { authorization: token }),
@@ -188,6 +188,9 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
     launch: "admin",
     flush: "admin",
     reload: "admin",
+    history: "admin",
+    entry: "admin",
+    diff: "admin",
     terminate: "admin",
     openapi: "anything",
     health: "anything",

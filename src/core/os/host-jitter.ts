@@ -13,6 +13,12 @@ export function jitterFraction(name: string): number {
   return Number.parseInt(sipHash(key, `${hostname()} ${name}`).slice(0, 8), 16) / 2 ** 32;
 }
 
+/** Tells this machine from others without giving away its id, as machine-id(5) asks; undefined: it has none. */
+export function machineMark(): string | undefined {
+  key ??= machineId();
+  return key === NO_KEY ? undefined : sipHash(key, "procman history");
+}
+
 /** Containers and macOS have none: there the host's name is enough. */
 function machineId(): string {
   try {

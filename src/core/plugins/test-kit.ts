@@ -171,6 +171,7 @@ function answering(processes: readonly ProcessRecord[], lines: TestLines): Plugi
     telemetry: async () => undefined,
     metrics: none,
     incidents: none,
+    history: none,
     runs: async () => ({ runs: [] }),
     prometheus: async () => "",
   };

@@ -45,6 +45,9 @@ const REFUSED = {
   definitions: () => refused("show it"),
   plan: () => refused("plan a reload"),
   reload: () => refused("reload"),
+  history: () => refused("read the history"),
+  historyEntry: () => refused("read the history"),
+  diff: () => refused("read the history"),
   terminate: () => refused("terminate"),
   flush: () => refused("flush the logs"),
 };

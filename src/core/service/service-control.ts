@@ -18,6 +18,7 @@ import {
 import type { DefinitionRecord } from "../contract/definition-record.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
 import { groupNamed, isCollective, selectorsIn, unknownProcess } from "../contract/groups.ts";
+import type { HistoryDetail, HistoryDiff, HistoryEntry } from "../contract/history-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
   FlushRecord,
@@ -36,6 +37,8 @@ import { runPage } from "../contract/run-history.ts";
 import type { Incident, RunPage, RunQuery } from "../contract/run-summary.ts";
 import type { ScreenItem } from "../contract/screen.ts";
 import type { StateRecord } from "../contract/state-record.ts";
+import type { KeptHistory } from "../history/history-store.ts";
+import { shownHistory } from "../history/shown-history.ts";
 import type { ScopedQuery } from "../log-store/filter.ts";
 import { signalOf } from "../os/signal-name.ts";
 import type { Process } from "../supervisor/process.ts";
@@ -172,7 +175,8 @@ class ServiceControl implements Control {
     const what = `reload${profileText(options)} for ${callerText(this.#caller)}`;
     this.#ports.log.audit(info(what));
     try {
-      return await this.#ports.reloads.reload(`asked by ${this.#caller.consumer}`, options);
+      const caller = this.#caller;
+      return await this.#ports.reloads.reload(`asked by ${caller.consumer}`, { ...options, caller });
     } catch (error) {
       // The audit line has the first line of the message; the caller gets all of it.
       if (error instanceof ProcmanError) this.#ports.log.audit(warn(`${what}: ${error.message.split("\n")[0]}`));
@@ -180,6 +184,20 @@ class ServiceControl implements Control {
     } finally {
       this.#ports.records.invalidate();
     }
+  }
+
+  async history(limit?: number): Promise<readonly HistoryEntry[]> {
+    return shownHistory(this.#ports.history, limit);
+  }
+
+  async historyEntry(entry: string): Promise<HistoryDetail> {
+    const { historyDetail } = await import("../history/history-reader.ts");
+    return historyDetail(entry, this.#ports.history);
+  }
+
+  async diff(from: string, to?: string): Promise<HistoryDiff> {
+    const { historyDiff } = await import("../history/history-reader.ts");
+    return historyDiff(this.#ports.history, from, to);
   }
 
   async terminate(): Promise<void> {
@@ -398,6 +416,7 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   /** Counts these processes. */
   readonly status: (processes: readonly Process[]) => StateRecord;
   readonly logAccess: LogAccess;
+  readonly history: KeptHistory;
   readonly events: Pick<ServiceEvents, "follow" | "telemetry">;
   readonly metrics: Pick<ServiceMetrics, "watch" | "read" | "prometheus">;
   readonly incidents: Pick<ServiceIncidents, "of" | "ended">;

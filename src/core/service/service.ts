@@ -13,6 +13,7 @@ import { isQuiet } from "../supervisor/verdict.ts";
 import { Balancing } from "./balancer/balancing.ts";
 import { SharedSockets } from "./balancer/shared-sockets.ts";
 import { ActiveConfig } from "./config/active-config.ts";
+import { ConfigHistory } from "./config/config-history.ts";
 import { FileWatching } from "./file-watching.ts";
 import { ApiService } from "./http/api-server.ts";
 import type { KeeperChannel } from "./keeper-channel.ts";
@@ -80,6 +81,7 @@ export class ProcmanService {
   readonly #lasting: LastingState;
   readonly #storedLog: StoredLog;
   readonly #activeConfig: ActiveConfig;
+  readonly #history: ConfigHistory;
   readonly #reporting: Reporting;
   readonly #sweeper: Sweeper;
   readonly #hooks: HookRunner;
@@ -132,6 +134,7 @@ export class ProcmanService {
     this.#activeConfig = new ActiveConfig(services, specs, () => this.#apply(), options.profile);
     this.#reporting = this.#newReporting(ends, ports);
     const { stats, events, metrics, incidents } = this.#reporting;
+    this.#history = new ConfigHistory(services, config.stateDir, (entry) => events.onApplied(entry));
     this.#sockets = new SharedSockets(services, sockets);
     this.#balancing = new Balancing(services, {
       events,
@@ -145,6 +148,7 @@ export class ProcmanService {
       ...this.#reporting,
       operations: this.operations,
       activeConfig: this.#activeConfig,
+      history: this.#history,
       balancing: this.#balancing,
       sockets: this.#sockets,
       handovers,
@@ -173,6 +177,7 @@ export class ProcmanService {
       this.#shutdown,
       this.rollingRestarts,
       this.reloads,
+      this.#history,
       metrics,
       incidents,
       this.#lasting,
@@ -351,6 +356,7 @@ export class ProcmanService {
       typeInto: (process, bytes) => typeInto(process, bytes, { specs: this.#specs, records: this.#reporting.records }),
       spawner: this.#spawner,
       logAccess: this.#storedLog,
+      history: this.#history.store,
       status: (processes) => this.#status(processes),
       terminate: (why) => this.terminate(why),
     });

@@ -161,6 +161,7 @@ export class TokenView implements LogView {
         // The log is read through this view.
         return event;
       case "plugin.state":
+      case "configuration.applied":
         return undefined;
       case "service.state":
         return event;

@@ -9,6 +9,7 @@ import { type Location, locate } from "../../core/config/find-config.ts";
 import { load } from "../../core/config/load.ts";
 import type { Action, PlanOptions, Scaling, Signalling } from "../../core/contract/control.ts";
 import type { DefinitionRecord } from "../../core/contract/definition-record.ts";
+import type { HistoryDetail, HistoryDiff, HistoryEntry } from "../../core/contract/history-record.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
 import type {
   FlushRecord,
@@ -243,6 +244,29 @@ export class Procman {
    */
   async reload({ waitSeconds = WAIT_SECONDS, ...options }: WaitOptions & PlanOptions = {}): Promise<PlanRecord> {
     return (await this.#control()).reload({ ...(waitSeconds !== 0 && { waitSeconds }), ...options });
+  }
+
+  /** The configurations that were applied, newest first, each with what it changed and who asked for it. */
+  async history(limit?: number): Promise<readonly HistoryEntry[]> {
+    return (await this.#control()).history(limit);
+  }
+
+  /** One of them with its texts, without secrets. Rejects with `history-unknown`. */
+  async historyEntry(entry: number | "active" | "previous"): Promise<HistoryDetail> {
+    return (await this.#control()).historyEntry(String(entry));
+  }
+
+  /**
+   * How the texts of two of them differ; without `to`, those of one and the files as they are now.
+   *
+   * @throws {ProcmanError} `history-unknown`, `history-damaged`
+   *
+   * @example
+   * const { files } = await procman.diff("previous", "active");
+   * for (const { file, hunks } of files) console.log(file, hunks.flatMap(({ lines }) => lines).join("\n"));
+   */
+  async diff(from: number | "active" | "previous", to?: number | "active" | "previous"): Promise<HistoryDiff> {
+    return (await this.#control()).diff(String(from), to === undefined ? undefined : String(to));
   }
 
   /**

@@ -8,6 +8,7 @@ import { printableLine } from "../../core/base/printable.ts";
 import { hostTime } from "../../core/base/time-stamp.ts";
 import type { Control } from "../../core/contract/control.ts";
 import type { EventRecord, EventType } from "../../core/contract/event-record.ts";
+import { changeText } from "../../core/contract/history-words.ts";
 import type { ProcessRecord, Status } from "../../core/contract/records.ts";
 import { CONSUMER } from "./monitor-model.ts";
 
@@ -18,6 +19,7 @@ const TYPES: readonly EventType[] = [
   "process.watch",
   "plugin.state",
   "service.state",
+  "configuration.applied",
 ];
 
 /** Prints the present states, then each change, until Ctrl-C or the end of procman. @throws {ProcmanError} `no-daemon`, `service-down` */
@@ -86,6 +88,8 @@ function whatOf(event: EventRecord): string {
       return `plugin ${event.plugin.id} ${event.plugin.status}${event.plugin.problem === undefined ? "" : `: ${event.plugin.problem}`}`;
     case "service.state":
       return `procman ${event.state.name} ${event.state.status}`;
+    case "configuration.applied":
+      return `configuration ${event.entry.number} ${event.entry.result}: ${changeText(event.entry) || event.entry.why}`;
     case "process.incident":
       return `${event.incident.process} ${event.incident.reason}`;
     case "process.telemetry":

@@ -2,6 +2,7 @@
 import type { Balancing } from "../balancer/balancing.ts";
 import type { SharedSockets } from "../balancer/shared-sockets.ts";
 import type { ActiveConfig } from "../config/active-config.ts";
+import type { ConfigHistory } from "../config/config-history.ts";
 import type { LastingState } from "../recovery/lasting-state.ts";
 import type { ServiceIncidents } from "../reporting/incidents.ts";
 import type { ProcessStatsCache } from "../reporting/process-stats-cache.ts";
@@ -14,6 +15,7 @@ import type { Operations } from "./operations.ts";
 export type OperationContext = Pick<Services, "link" | "log" | "markers" | "notes" | "specs" | "supervisor"> & {
   readonly operations: Operations;
   readonly activeConfig: Pick<ActiveConfig, "apply">;
+  readonly history: Pick<ConfigHistory, "begin" | "failed" | "finish" | "recover">;
   readonly balancing: Pick<Balancing, "accepts" | "connectionProblem" | "watch">;
   readonly sockets: Pick<SharedSockets, "checkRestart">;
   readonly handovers: Pick<PortHandovers, "begin">;

@@ -10,8 +10,8 @@ import { compact } from "../../base/compact.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
-import type { ActOptions, PlanOptions } from "../../contract/control.ts";
-import { isChange, type PlannedChange, type PlanRecord } from "../../contract/plan.ts";
+import type { ActOptions, Caller, PlanOptions } from "../../contract/control.ts";
+import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -31,6 +31,7 @@ import { DEFAULT_STEADY_MS, quoted, Rollout, type RolloutPlan, whyInstanceIsNotU
 import type { Scaler } from "./scale.ts";
 import { AwaitedOperation, type OperationFailure, operationFailed, settle, type Target } from "./settle.ts";
 import { AwaitedStart } from "./start-verdict.ts";
+import { UnappliedChanges } from "./unapplied-changes.ts";
 
 export type ReloadOptions = {
   /** Reads the configuration. */
@@ -47,6 +48,9 @@ type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
 /** `portOf`: the process that needs another port; absent: the whole file is applied. */
 type QueuedReload = { readonly why: string; readonly portOf?: string | undefined };
 
+/** `caller`: who asked for it; absent: a signal, or a change of the file. */
+export type ReloadRequest = ActOptions & PlanOptions & { readonly caller?: Caller };
+
 type PlanOfPorts = { readonly plan: PlanRecord; readonly moved: readonly MovedPort[] };
 
 const NOT_BEGUN = { current: [], pending: [] } as const;
@@ -57,9 +61,8 @@ export class Reloads implements Subsystem {
   readonly #options: ReloadOptions;
   readonly #abort = new AbortController();
   readonly #watch: ConfigFileWatch | undefined;
-  /** The file, for `unapplied`, and what was found last. */
-  readonly #file: ConfigFileWatch;
-  #seen: { readonly stamp: string; readonly config: Config; readonly unapplied: StateRecord["unapplied"] } | undefined;
+  /** Absent: there is no file. */
+  readonly #unapplied: UnappliedChanges | undefined;
   readonly #last: LastReload;
   readonly #countOf: Scale = (id, count) => this.#scaler.countOf(id, count);
   #rollout: Rollout<ReloadStep> | undefined;
@@ -72,7 +75,11 @@ export class Reloads implements Subsystem {
     this.#options = options;
     this.#last = new LastReload(context.notes);
     const { file } = context.specs.config;
-    this.#file = new ConfigFileWatch(file, () => undefined);
+    const { source } = options;
+    if (source !== undefined)
+      this.#unapplied = new UnappliedChanges(file, () =>
+        this.#planFor(source(this.#countOf, this.#context.specs.config.profile)),
+      );
     if (options.watchFile)
       this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(`${basename(file)} has changed`));
   }
@@ -121,9 +128,10 @@ export class Reloads implements Subsystem {
 
   /** At the start of a service: applies changes of the file that the one before had not applied, unless a rollout is resumed. */
   recover(to: Config): void {
-    const { specs, log, operations } = this.#context;
+    const { specs, log, operations, history } = this.#context;
     if (operations.isUnderWay("reload")) return;
     const plan = to === specs.config ? undefined : this.#planFor(to);
+    history.recover(to, plan);
     if (plan !== undefined && rollingIds(plan, to).length > 0)
       log.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
     const step = { ...NOT_BEGUN, to, from: specs.config, keepsCounts: true };
@@ -144,34 +152,14 @@ export class Reloads implements Subsystem {
     return this.#planOfPorts(config, held).plan;
   }
 
-  /** What the file has that is not applied; undefined: nothing, or a reload is under way. Looked at again after a change of the file, or of what is applied. */
+  /** What the file has that is not applied; undefined: nothing, or a reload is under way. */
   get unapplied(): StateRecord["unapplied"] {
-    const {
-      specs: { config },
-      operations,
-    } = this.#context;
-    const { source } = this.#options;
-    if (source === undefined || operations.isUnderWay("reload")) return undefined;
-    const stamp = this.#file.current;
-    if (stamp === "") return undefined;
-    if (this.#seen?.stamp !== stamp || this.#seen.config !== config)
-      this.#seen = { stamp, config, unapplied: this.#unappliedIn(source) };
-    return this.#seen.unapplied;
+    const { specs, operations } = this.#context;
+    return operations.isUnderWay("reload") ? undefined : this.#unapplied?.lookAt(specs.config);
   }
 
   get lastReload(): StateRecord["lastReload"] {
     return this.#last.record;
-  }
-
-  #unappliedIn(source: ConfigSource): StateRecord["unapplied"] {
-    try {
-      const plan = this.#planFor(source(this.#countOf, this.#context.specs.config.profile));
-      const isSet = plan.settings.some(({ takesEffect }) => takesEffect === "in-place");
-      return isSet || plan.processes.some(isChange) ? "changes" : undefined;
-    } catch (error) {
-      if (!(error instanceof ProcmanError)) throw error;
-      return "invalid";
-    }
   }
 
   /**
@@ -180,7 +168,7 @@ export class Reloads implements Subsystem {
    * @throws {ProcmanError} those of `plan`; `reload-running`, `roll-running`; with `waitSeconds` also `reload-failed`,
    * `wait-timeout`
    */
-  async reload(why: string, { waitSeconds, signal, ...options }: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
+  async reload(why: string, { waitSeconds, signal, caller, ...options }: ReloadRequest = {}): Promise<PlanRecord> {
     const { operations, link } = this.#context;
     operations.check({ kind: "reload", targets: [] }, "reload");
     const config = this.#read("apply", options);
@@ -188,7 +176,7 @@ export class Reloads implements Subsystem {
     const held = ports && (await ports);
     const { plan, moved } = this.#planOfPorts(config, held);
     operations.check({ kind: "reload", targets: clustersIn(config, plan) }, "reload");
-    const work = this.#start(why, config, { plan, moved });
+    const work = this.#start({ why, caller }, config, { plan, moved });
     await link.commit();
     return waitSeconds === undefined ? plan : this.#settled(plan, work, { waitSeconds, signal });
   }
@@ -268,7 +256,7 @@ export class Reloads implements Subsystem {
       const isBlocked =
         operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(config, plan) }) !== undefined;
       if (isBlocked) return await this.#reloadAfterRestarts({ why, portOf });
-      void this.#start(why, config, { plan, moved, keepsCounts: portOf !== undefined });
+      void this.#start({ why }, config, { plan, moved, keepsCounts: portOf !== undefined });
       await link.commit();
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
@@ -339,14 +327,15 @@ export class Reloads implements Subsystem {
   }
 
   #start(
-    why: string,
+    { why, caller }: { readonly why: string; readonly caller?: Caller | undefined },
     config: Config,
     { plan, moved, keepsCounts }: PlanOfPorts & Pick<ReloadStep, "keepsCounts">,
   ): Promise<OperationFailure | undefined> {
-    const { specs, log, handovers } = this.#context;
+    const { specs, log, handovers, history } = this.#context;
     const reason = [why, ...profileChange(specs.config, config)].join("; ");
     log.info(`reload (${reason}): ${summary(plan)}`);
     this.#last.begin(reason);
+    history.begin({ config, plan, why: reason, caller });
     handovers.begin(moved);
     const { config: from } = specs;
     return this.#begin({ ...NOT_BEGUN, to: withFixedSettings(config, from), from, plan, keepsCounts });
@@ -372,6 +361,7 @@ export class Reloads implements Subsystem {
         if (from === undefined) return undefined;
         const problem = `Cannot reload: "${failed}" did not come up with the new configuration: it ${reason}; the previous configuration is restored`;
         log.error(problem);
+        this.#context.history.failed(problem);
         return problem;
       },
       onEnd: (step, problem) => this.#onEnd(step, problem),
@@ -409,10 +399,11 @@ export class Reloads implements Subsystem {
   }
 
   #onEnd({ from, current }: ReloadStep, problem: string | undefined): void {
-    const { log } = this.#context;
+    const { log, history } = this.#context;
     this.#rollout = undefined;
     const isRolledBack = problem !== undefined || from === undefined;
     this.#last.end(isRolledBack ? "rolled-back" : "done", problem);
+    history.finish(isRolledBack ? "rolled-back" : "applied", problem);
     if (isRolledBack) log.info("rolled back to the previous configuration");
     else if (current.length > 0) log.info("the reload is done");
     const queued = this.#queued;

@@ -10,7 +10,8 @@ export type ConfigSnapshot = {
 };
 
 export function writeConfigSnapshot({ config, removing }: ConfigSnapshot): string {
-  return JSON.stringify({ config: { ...config, warnings: [] }, leaving: removing });
+  const { texts: _, ...noted } = config;
+  return JSON.stringify({ config: { ...noted, warnings: [] }, leaving: removing });
 }
 
 /** undefined: there is no note, or this version doesn't understand it. */

@@ -12,6 +12,7 @@ import type { RawProcess } from "../../config/config-schema.ts";
 import { normalise } from "../../config/normalise.ts";
 import type { EventRecord } from "../../contract/event-record.ts";
 import type { LogEntry, TelemetryReport } from "../../contract/records.ts";
+import { HistoryStore } from "../../history/history-store.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
 import { Actions } from "../operations/action.ts";
 import { Operations } from "../operations/operations.ts";
@@ -130,6 +131,7 @@ function watched(
     ...reporting,
     status,
     actions,
+    history: new HistoryStore("/nowhere"),
     reloads: {
       plan: notAsked,
       checkedPlan: notAsked,

@@ -2,6 +2,7 @@
 import { ProcmanError } from "../../base/errors.ts";
 import type { Caller } from "../../contract/control.ts";
 import type { EventRecord } from "../../contract/event-record.ts";
+import type { HistoryEntry } from "../../contract/history-record.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import type { TelemetryReport } from "../../contract/records.ts";
 import type { Incident } from "../../contract/run-summary.ts";
@@ -57,6 +58,10 @@ export class ServiceEvents {
 
   onPlugin(plugin: PluginRecord): void {
     this.#log.publish({ type: "plugin.state", plugin });
+  }
+
+  onApplied(entry: HistoryEntry): void {
+    this.#log.publish({ type: "configuration.applied", entry });
   }
 
   onIncident(incident: Incident): void {

@@ -1,10 +1,11 @@
 import type { Client } from "../../../client/client.ts";
 import { integer, list, object, openObject, optional, string, time } from "../../../core/base/schema.ts";
+import type { HistoryEntry } from "../../../core/contract/history-record.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import type { Incident } from "../../../core/contract/run-summary.ts";
 import type { StateRecord } from "../../../core/contract/state-record.ts";
 import { isUp } from "../../../core/contract/status-sets.ts";
-import { excerpt, explain } from "../../../core/contract/why.ts";
+import { excerpt, explain, keptChanges } from "../../../core/contract/why.ts";
 import { READS, tool } from "../tool.ts";
 import { ID, membersOf } from "../tool-fields.ts";
 import { cutTo, fenced, harmless, UNTRUSTED } from "../untrusted.ts";
@@ -49,9 +50,9 @@ export const whyTool = tool({
   needs: ["read"],
   call: async ({ id }, { connect }) => {
     const client = await connect();
-    const [record, state] = await Promise.all([client.process(id), client.state()]);
+    const [record, state, changes] = await Promise.all([client.process(id), client.state(), keptChanges(client)]);
     const members = membersOf(record);
-    const explained = await Promise.all(members.map((member) => explanationOf(client, member)));
+    const explained = await Promise.all(members.map((member) => explanationOf(client, member, changes)));
     const changed = changesIn(state);
     return {
       data: { explanations: explained.map(({ data }) => data), changed },
@@ -65,11 +66,15 @@ export const whyTool = tool({
 
 type Explanation = { readonly data: object; readonly text: string };
 
-async function explanationOf(client: Client, record: ProcessRecord): Promise<Explanation> {
+async function explanationOf(
+  client: Client,
+  record: ProcessRecord,
+  changes: readonly HistoryEntry[],
+): Promise<Explanation> {
   const incidents = await client.incidents(record.id, ALL);
   const [last] = incidents;
   const lines = last === undefined ? [] : linesOf(last);
-  const sentences = withoutLines(explain(record, incidents), last).map(harmless);
+  const sentences = withoutLines(explain(record, incidents, Date.now(), changes), last).map(harmless);
   const output = lines.length === 0 ? [] : [fenced(`last lines of ${record.id}`, lines)];
   return {
     data: { process: record.id, sentences, ends: incidents.slice(0, SHOWN).map(shownEnd) },

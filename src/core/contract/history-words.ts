@@ -1,0 +1,45 @@
+/** Entries of the history in words, for the command and the dashboard. */
+import type { HistoryEntry } from "./history-record.ts";
+import { isChange, type PlannedAction } from "./plan.ts";
+
+/** Processes that are named. */
+const NAMED = 4;
+
+/** `cli (alice)`; without a caller what asked for it: `SIGHUP`. */
+export function requesterText({ consumer, user, why, result }: HistoryEntry): string {
+  if (consumer !== undefined) return user === undefined ? consumer : `${consumer} (${user})`;
+  return result === "damaged" ? "" : why;
+}
+
+export function resultText({ result, active }: HistoryEntry): string {
+  return active === true ? "active" : result;
+}
+
+const VERBS: Readonly<Record<PlannedAction, string>> = {
+  start: "started",
+  stop: "stopped",
+  restart: "restarted",
+  "in-place": "changed",
+  none: "changed",
+};
+
+/** `web, api restarted; mail started`; why, if it was taken back or can't be read. */
+export function changeText({ processes, settings = [], problem, rollbackTo }: HistoryEntry): string {
+  const back = rollbackTo === undefined ? [] : [`back to ${rollbackTo}`];
+  if (problem !== undefined) return [...back, problem].join(": ");
+  if (processes === undefined) return back.join("");
+  const changed = processes.filter(isChange);
+  const verbs = [...new Set(changed.map(({ action }) => VERBS[action]))];
+  const parts = [
+    ...back,
+    ...verbs.map((verb) => `${namesText(changed.filter(({ action }) => VERBS[action] === verb))} ${verb}`),
+    ...(settings.length === 0 ? [] : [`${settings.map(({ field }) => field).join(", ")} changed`]),
+  ];
+  return parts.join("; ") || "no process";
+}
+
+function namesText(changes: readonly { readonly process: string }[]): string {
+  const named = changes.slice(0, NAMED).map(({ process }) => process);
+  const more = changes.length - named.length;
+  return more === 0 ? named.join(", ") : `${named.join(", ")} and ${more} more`;
+}
