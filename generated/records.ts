@@ -669,6 +669,26 @@ export type HistoryDiff = {
   readonly files: readonly FileDiff[];
 };
 
+/** What a rollback has done: the plan of its reload, and the files. */
+export type RollbackRecord = {
+  /** Absolute path. */
+  readonly configFile: string;
+  /** Name of the profile that is merged over the rest of the file; absent: none. */
+  readonly profile?: string;
+  /** In the order of the file; removed ones at the end. */
+  readonly processes: readonly PlannedChange[];
+  /** Changes outside of `processes`. */
+  readonly settings: readonly PlannedSetting[];
+  /** Warnings about the file. */
+  readonly warnings: readonly string[];
+  /** Number of the entry. */
+  readonly rollbackTo: number;
+  /** The files that have another text now. */
+  readonly files: readonly ({ readonly file: string; readonly change: "changed" | "added" | "removed"; readonly copy?: string })[];
+  /** What to know, such as changes that are not committed. */
+  readonly remarks: readonly string[];
+};
+
 /** A command to execute with the surroundings of a process. */
 export type ExecOrder = {
   /** The program and its arguments. No shell reads them. */

@@ -29,6 +29,8 @@ const PARTS = {
   "TelemetryReport.memory": "MemoryRecord",
   "PlanRecord.processes[]": "PlannedChange",
   "PlanRecord.settings[]": "PlannedSetting",
+  "RollbackRecord.processes[]": "PlannedChange",
+  "RollbackRecord.settings[]": "PlannedSetting",
   "HistoryEntry.processes[]": "PlannedChange",
   "HistoryEntry.settings[]": "PlannedSetting",
   "HistoryDetail.processes[]": "PlannedChange",

@@ -331,6 +331,7 @@ export const PRINTED: Readonly<
   "history list": [{ as: "list", record: "HistoryEntry" }],
   "history show": [{ as: "one", record: "HistoryDetail" }],
   diff: [{ as: "one", record: "HistoryDiff" }],
+  rollback: [{ as: "one", record: "RollbackRecord" }],
   init: edit,
   add: edit,
   append: edit,

@@ -29,7 +29,7 @@ export { ConfigurationError } from "./core/config/problems.ts";
 export type { ConfigProblem as Problem } from "./core/config/spec.ts";
 export type { PlanOptions, Scaling, Signalling } from "./core/contract/control.ts";
 export type { EventRecord } from "./core/contract/event-record.ts";
-export type { HistoryDetail, HistoryDiff, HistoryEntry } from "./core/contract/history-record.ts";
+export type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "./core/contract/history-record.ts";
 export type { PartRecord } from "./core/contract/part-record.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "./core/contract/plan.ts";
 export type { PluginRecord } from "./core/contract/plugin-record.ts";

@@ -247,6 +247,12 @@ export const GROUPS = [
         reach: "api",
         load: () => import("./commands/diff-command.ts"),
       },
+      rollback: {
+        summary: "Put an earlier text back into the configuration file, and apply it",
+        examples: ["rollback", "rollback 12", "rollback previous --force"],
+        reach: "api",
+        load: () => import("./commands/rollback-command.ts"),
+      },
     },
   },
   {

@@ -1,6 +1,6 @@
 /** Edits configuration files: atomic writes, validation before writing, warnings, and questions at the terminal. */
 import { promises as fs } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { ProcmanError } from "../core/base/errors.ts";
 import { type ConfigText, readFound } from "../core/config/config-file.ts";
 import type { Sources } from "../core/config/document.ts";
@@ -8,25 +8,11 @@ import { check } from "../core/config/load.ts";
 import { ConfigurationError, filesOf, renderProblems } from "../core/config/problems.ts";
 import type { Config } from "../core/config/spec.ts";
 import { wantsColors } from "../core/os/colors.ts";
+import { replaceText } from "../core/os/edited-file.ts";
 
 /** Replaces the content of a file atomically; keeps mode and owner, and follows a symbolic link. */
 export async function replaceFile(file: string, text: string): Promise<void> {
-  await withFileErrors(file, async () => {
-    const target = await fs.realpath(file);
-    const { mode, uid, gid } = await fs.stat(target);
-    const draft = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`);
-    try {
-      await write(draft, text, async (handle) => {
-        await handle.chmod(mode & 0o7777);
-        // Only root may change owners; other users own the new file anyway.
-        if (process.getuid?.() === 0) await handle.chown(uid, gid);
-      });
-      await fs.rename(draft, target);
-    } catch (error) {
-      await fs.rm(draft, { force: true });
-      throw error;
-    }
-  });
+  await withFileErrors(file, async () => replaceText(file, text));
 }
 
 /** Creates a file that must not exist yet. */
@@ -34,12 +20,9 @@ export async function createFile(file: string, text: string): Promise<void> {
   await withFileErrors(file, () => write(file, text));
 }
 
-type FileToWrite = Awaited<ReturnType<typeof fs.open>>;
-
-async function write(file: string, text: string, prepare?: (handle: FileToWrite) => Promise<void>): Promise<void> {
+async function write(file: string, text: string): Promise<void> {
   const handle = await fs.open(file, "wx");
   try {
-    await prepare?.(handle);
     await handle.writeFile(text);
     await handle.sync();
   } finally {

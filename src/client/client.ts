@@ -7,6 +7,7 @@ import type {
   Control,
   PlanOptions,
   ProcessInput,
+  RollbackOptions,
   Scaling,
   Signalling,
 } from "../core/contract/control.ts";
@@ -22,7 +23,7 @@ import {
   executed,
   type LaunchOrder,
 } from "../core/contract/execution.ts";
-import type { HistoryDetail, HistoryDiff, HistoryEntry } from "../core/contract/history-record.ts";
+import type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "../core/contract/history-record.ts";
 import type { PlanRecord } from "../core/contract/plan.ts";
 import { writeQuery } from "../core/contract/query.ts";
 import type {
@@ -159,6 +160,13 @@ export class Client implements Control {
 
   async diff(from: string, to?: string): Promise<HistoryDiff> {
     return (await this.#ask("diff", { id: from, query: { to } })) as HistoryDiff;
+  }
+
+  async rollback(to?: string, options: RollbackOptions = {}): Promise<RollbackRecord> {
+    return (await this.#ask("rollback", {
+      query: { to, wait: options.waitSeconds, ...(options.force && { force: true }) },
+      options,
+    })) as RollbackRecord;
   }
 
   async terminate(): Promise<void> {

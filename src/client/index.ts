@@ -10,6 +10,7 @@ export type {
   Control,
   PlanOptions,
   ProcessInput,
+  RollbackOptions,
   Scaling,
   Signalling,
 } from "../core/contract/control.ts";
@@ -22,7 +23,7 @@ export type {
   ExecRecord,
   LaunchOrder,
 } from "../core/contract/execution.ts";
-export type { HistoryDetail, HistoryDiff, HistoryEntry } from "../core/contract/history-record.ts";
+export type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "../core/contract/history-record.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../core/contract/plan.ts";
 export type { PluginRecord } from "../core/contract/plugin-record.ts";
 export type * from "../core/contract/records.ts";

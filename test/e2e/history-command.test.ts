@@ -115,7 +115,8 @@ test("why counts the crashes of a process since its last change", async (context
   await kept(home, 1);
   write(home, [{ id: "web", cmd: "exit 3", autostart: true, restart: "error", restartDelayMs: 50, restartLimit: 2 }]);
   await procman(folder, ["reload"]);
-  const sentence = /Since the change at \S+ it has crashed 3 times; "procman diff 1 2" shows the change\./;
+  const sentence =
+    /Since the change at \S+ it has crashed 3 times; "procman diff 1 2" shows the change, "procman rollback 1" takes it back\./;
   const said = await eventually(async () => {
     const { out } = await procman(folder, ["why", "web"]);
     return sentence.test(out) ? out : undefined;

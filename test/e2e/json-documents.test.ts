@@ -134,6 +134,7 @@ test("each command prints what the page says, in each of its shapes, and its err
   await run(folder, "history", "history list");
   await run(folder, "history show active", "history show");
   await run(folder, "diff previous active");
+  await run(folder, "rollback");
   writeFileSync(join(folder, "procman.json"), '{ "processes": [{ "id": "web", "cmdd": "x" }] }');
   for (const words of ["validate", "plan", "reload"]) await run(folder, words);
   writeFileSync(join(folder, "Procfile"), "app: sleep 1000\nother: sleep 1000\n");

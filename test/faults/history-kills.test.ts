@@ -1,6 +1,6 @@
 /** procman is killed while it applies a configuration: the history has that configuration, once, with what became of it. */
 import assert from "node:assert/strict";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { HistoryEntry } from "../../src/core/contract/history-record.ts";
@@ -49,6 +49,43 @@ for (const [seconds, point] of POINTS.map((each, index) => [1_001 + index, each]
     assert.deepEqual(
       newest?.processes?.map(({ action }) => action),
       ["restart"],
+    );
+    assert.deepEqual(await rig.verdict(), []);
+  });
+
+for (const point of ["service.rollback-noted", "service.rollback-begun", "service.kept", "service.sent"] as const)
+  test(`a rollback, killed at ${point}: the files are those of the entry, as a whole, and are applied`, async (context: TestContext) => {
+    const folder = folderFor(context);
+    const { env, arm, reached } = pointsIn(folder, [point]);
+    const part = (seconds: number): string =>
+      JSON.stringify({ processes: [{ id: "job", cmd: `sleep ${seconds}`, autostart: true }] });
+    const web = { id: "web", cmd: "sleep 1000", autostart: true };
+    writeFileSync(join(folder, "part.json"), part(1_000));
+    const rig = await startRig(context, folder, [web], { env, config: { include: ["part.json"] } });
+    await eventually(() => history(rig)[0]?.active);
+    const first = readFileSync(join(folder, "procman.json"), "utf8");
+    writeFileSync(join(folder, "part.json"), part(2_000));
+    writeFileSync(join(folder, "procman.json"), first.replace("sleep 1000", "sleep 2000"));
+    await rig.procman.api.ask("POST", "/reload?wait=20");
+    await eventually(() => history(rig)[0]?.number === 2 || undefined);
+    arm(point);
+    void rig.procman.api.ask("POST", "/rollback?to=1");
+    await reached(point);
+    // It was killed by the first message of any kind, maybe before it had read the request: that is repeated.
+    if (point === "service.sent")
+      await eventually(async () => (await rig.procman.api.ask("POST", "/rollback?to=1"))?.status === 200 || undefined);
+    await eventually(() => {
+      const [newest] = history(rig);
+      return newest?.active === true && newest.number > 2 && newest.text === first ? true : undefined;
+    });
+    assert.deepEqual(
+      ["procman.json", "part.json"].map((name) => readFileSync(join(folder, name), "utf8")),
+      [first, part(1_000)],
+    );
+    await eventually(() => (existsSync(join(rig.procman.stateDir, "history/rollback.json")) ? undefined : true));
+    assert.deepEqual(
+      history(rig).map(({ result }) => result),
+      history(rig).map(() => "applied"),
     );
     assert.deepEqual(await rig.verdict(), []);
   });

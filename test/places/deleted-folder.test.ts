@@ -86,6 +86,7 @@ test("with an absolute --config, or PROCMAN_CONFIG, or by name, commands work", 
     ["next"],
     ["reload"],
     ["history"],
+    ["rollback", "active"],
     ["token", "--consumer", "ci"],
     ["upgrade"],
   ])

@@ -148,6 +148,7 @@ export function controlRig() {
     status,
     logAccess,
     history: { numbers: [1], list: () => [APPLIED], read: () => APPLIED, textOf: () => "{}" },
+    rollbacks: { rollback: async () => ({ ...PLANNED, rollbackTo: 1, files: [], remarks: [] }) },
     events: reporting,
     metrics: reporting,
     incidents: reporting,

@@ -95,7 +95,12 @@ export async function reload({
   return plan;
 }
 
-async function reportProblems(client: Client, { processes }: PlanRecord, since: number): Promise<void> {
+/** Those processes that are not up, which set the exit code. */
+export async function reportProblems(
+  client: Client,
+  { processes }: Pick<PlanRecord, "processes">,
+  since: number,
+): Promise<void> {
   for (const { process: id, problem } of processes) {
     if (problem === undefined) continue;
     const message = `"${id}" is not up: it ${printableLine(problem)}`;

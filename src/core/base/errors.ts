@@ -60,6 +60,7 @@ export const ERRORS = {
   /** There is no such entry, or none any more. */
   "history-unknown": { status: 404, exit: EXIT.refused },
   "history-damaged": { status: 409, exit: EXIT.refused },
+  "rollback-refused": { status: 409, exit: EXIT.refused },
   "roll-running": { status: 409, exit: EXIT.refused },
   /** Some instances were restarted; the others keep running as before. */
   "roll-failed": { status: 409, exit: EXIT.refused },
@@ -130,6 +131,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "reload-failed": "the changed configuration can't be applied; the previous one is active",
   "history-unknown": "the history has no such entry, or none any more; `detail` names those that it has",
   "history-damaged": "the entry, or a text of it, can't be read",
+  "rollback-refused": "an included file has changes that are not committed, or the entry is of another machine",
   "roll-running": "a rolling restart of the cluster is under way",
   "roll-failed": "an instance did not come up: the rolling restart has ended, the others keep running as before",
   "reload-unsupported": "the process has no `reloadSignal`",

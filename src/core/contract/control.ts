@@ -2,7 +2,7 @@
 import type { ProcessInput, Scaling, Signalling } from "../../../generated/records.ts";
 import type { DefinitionRecord } from "./definition-record.ts";
 import type { EventRecord, EventType } from "./event-record.ts";
-import type { HistoryDetail, HistoryDiff, HistoryEntry } from "./history-record.ts";
+import type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "./history-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
   FlushRecord,
@@ -66,6 +66,11 @@ export type PlanOptions = {
   readonly profile?: string | null;
 };
 
+export type RollbackOptions = Pick<ActOptions, "waitSeconds" | "signal"> & {
+  /** Also if an included file has changes that are not committed, or the entry is of another machine. */
+  readonly force?: boolean;
+};
+
 export interface Control {
   processes(): Promise<readonly ProcessRecord[]>;
   /** Rejects with `process-unknown`. */
@@ -93,6 +98,8 @@ export interface Control {
   historyEntry(entry: string): Promise<HistoryDetail>;
   /** How two of them differ; without `to`, one and the files as they are now. Rejects with `history-unknown`, `history-damaged`. */
   diff(from: string, to?: string): Promise<HistoryDiff>;
+  /** Puts the texts of an earlier configuration back into its files, and applies it. `to` absent: the one in force, if the files differ from it, else the one before. Rejects as `diff` and `reload`, and with `rollback-refused`. */
+  rollback(to?: string, options?: RollbackOptions): Promise<RollbackRecord>;
   /** Begins the shutdown of everything. */
   terminate(): Promise<void>;
 
@@ -134,6 +141,7 @@ const NAMED: Readonly<Record<keyof Control, true>> = {
   history: true,
   historyEntry: true,
   diff: true,
+  rollback: true,
   terminate: true,
   logs: true,
   follow: true,

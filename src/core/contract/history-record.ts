@@ -1,8 +1,8 @@
 /** Records of the configurations that were applied. */
 import { enumeration, integer, list, literal, openObject, optional, string, time } from "../base/schema.ts";
-import { CHANGE, SETTING } from "./plan.ts";
+import { CHANGE, PLAN_PARTS, SETTING } from "./plan.ts";
 
-export type { HistoryDetail, HistoryDiff, HistoryEntry } from "../../../generated/records.ts";
+export type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "../../../generated/records.ts";
 
 const HISTORY_RESULTS = ["running", "applied", "rolled-back", "interrupted", "damaged"] as const;
 
@@ -50,6 +50,23 @@ export const HISTORY_DETAIL = openObject(
     ),
   },
   { description: "A configuration that was applied, with its texts." },
+);
+
+export const ROLLBACK = openObject(
+  {
+    ...PLAN_PARTS,
+    rollbackTo: integer({ description: "Number of the entry." }),
+    files: list(
+      openObject({
+        file: string({ description: "Absolute path." }),
+        change: enumeration(["changed", "added", "removed"]),
+        copy: optional(string({ description: "Where its text of before is." })),
+      }),
+      { description: "The files that have another text now." },
+    ),
+    remarks: list(string(), { description: "What to know, such as changes that are not committed." }),
+  },
+  { description: "What a rollback has done: the plan of its reload, and the files." },
 );
 
 export const HISTORY_DIFF = openObject(

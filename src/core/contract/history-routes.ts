@@ -1,5 +1,5 @@
 /** The routes of the history, part of the table in `routes.ts`. */
-import { DIFF, HISTORY, type ParameterValues } from "./query.ts";
+import { DIFF, HISTORY, type ParameterValues, ROLLBACK } from "./query.ts";
 import type { Route } from "./route.ts";
 
 const ENTRY_MEANING = "Number of an entry, `active` (in force), or `previous` (the one before it).";
@@ -39,5 +39,21 @@ export const HISTORY_ROUTES = {
     output: { kind: "json", schema: "HistoryDiff" },
     errors: [404, 409],
     answer: (control, { id, query }) => control.diff(id, (query as ParameterValues<typeof DIFF>).to),
+  },
+  rollback: {
+    method: "POST",
+    path: "/rollback",
+    scope: "admin",
+    summary: "Put the texts of an earlier configuration back into its files, and apply it",
+    description:
+      "All or nothing: if the reload is refused, or an instance doesn't come up (409), the files are as before, too. The text that was replaced stays beside each file.",
+    parameters: ROLLBACK,
+    status: 200,
+    output: { kind: "json", schema: "RollbackRecord" },
+    errors: [404, 409, 504],
+    answer: (control, { query, signal }) => {
+      const { to, force = false, wait } = query as ParameterValues<typeof ROLLBACK>;
+      return control.rollback(to, { ...(wait !== undefined && { waitSeconds: wait, signal }), force });
+    },
   },
 } as const satisfies Readonly<Record<string, Route>>;

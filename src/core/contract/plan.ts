@@ -33,15 +33,16 @@ export const SETTING = openObject({
   }),
 });
 
-export const PLAN = openObject(
-  {
-    configFile: string({ description: "Absolute path." }),
-    profile: optional(
-      string({ description: "Name of the profile that is merged over the rest of the file; absent: none." }),
-    ),
-    processes: list(CHANGE, { description: "In the order of the file; removed ones at the end." }),
-    settings: list(SETTING, { description: "Changes outside of `processes`." }),
-    warnings: list(string({ description: "With its place." }), { description: "Warnings about the file." }),
-  },
-  { description: "Plan of a reload: what a changed configuration file does, or would do." },
-);
+export const PLAN_PARTS = {
+  configFile: string({ description: "Absolute path." }),
+  profile: optional(
+    string({ description: "Name of the profile that is merged over the rest of the file; absent: none." }),
+  ),
+  processes: list(CHANGE, { description: "In the order of the file; removed ones at the end." }),
+  settings: list(SETTING, { description: "Changes outside of `processes`." }),
+  warnings: list(string({ description: "With its place." }), { description: "Warnings about the file." }),
+} as const;
+
+export const PLAN = openObject(PLAN_PARTS, {
+  description: "Plan of a reload: what a changed configuration file does, or would do.",
+});

@@ -151,6 +151,20 @@ export const DIFF = {
   },
 } as const satisfies Parameters;
 
+export const ROLLBACK = {
+  ...WAIT,
+  to: {
+    ...DIFF.to,
+    description: "A number, `active` or `previous`. Default: `active`, if the files differ from it, else `previous`.",
+  },
+  force: {
+    kind: "flag",
+    description:
+      "`1`: also if an included file has changes that are not committed, or the entry is of another machine.",
+    schema: { type: "boolean" },
+  },
+} as const satisfies Parameters;
+
 export const START = {
   ...WAIT,
   withDependencies: {

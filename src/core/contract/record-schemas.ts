@@ -19,7 +19,7 @@ import { STATUS_CAUSE } from "./causes.ts";
 import { DEFINITION } from "./definition-record.ts";
 import type { EventRecord } from "./event-record.ts";
 import { EXEC_INPUT, EXEC_ITEM, EXEC_LAUNCH, EXEC_ORDER, EXEC_RECORD, LAUNCH_ORDER } from "./execution.ts";
-import { HISTORY_DETAIL, HISTORY_DIFF, HISTORY_ENTRY } from "./history-record.ts";
+import { HISTORY_DETAIL, HISTORY_DIFF, HISTORY_ENTRY, ROLLBACK } from "./history-record.ts";
 import {
   EXACT_SIGNAL,
   LOG_SUBMISSION,
@@ -392,6 +392,7 @@ export const SCHEMAS = {
   HistoryEntry: HISTORY_ENTRY,
   HistoryDetail: HISTORY_DETAIL,
   HistoryDiff: HISTORY_DIFF,
+  RollbackRecord: ROLLBACK,
   ExecOrder: EXEC_ORDER,
   ExecRecord: EXEC_RECORD,
   ExecItem: EXEC_ITEM,

@@ -244,7 +244,10 @@ function sinceChange(id: string, recent: readonly Incident[], changes: readonly 
   if (times === 0) return [];
   const crashed = since.every(({ cause }) => cause === "exit" || cause === "signal") ? "crashed" : "failed";
   const before = applied[at + 1];
-  const remedy = before === undefined ? "" : `; "procman diff ${before.number} ${change.number}" shows the change`;
+  const remedy =
+    before === undefined
+      ? ""
+      : `; "procman diff ${before.number} ${change.number}" shows the change, "procman rollback ${before.number}" takes it back`;
   return [
     `Since the change at ${timeText(change.time)} it has ${crashed} ${times === 1 ? "once" : `${times} times`}${remedy}.`,
   ];

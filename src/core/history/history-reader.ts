@@ -35,7 +35,7 @@ export async function historyDiff(store: KeptHistory, from: string, to?: string)
 }
 
 /** @throws {ProcmanError} `history-damaged` */
-function textsOf({ number, entry }: SoundEntry, store: KeptHistory): readonly KeptText[] {
+export function textsOf({ number, entry }: SoundEntry, store: KeptHistory): readonly KeptText[] {
   return entry.files.map(({ file, hash }) => {
     try {
       return { file, text: store.textOf(hash) };

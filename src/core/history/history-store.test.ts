@@ -91,7 +91,7 @@ test("what a kill has left is no entry, and is removed", (context) => {
   for (const name of [`2.json.${ended}-abc.tmp`, `texts/${hashOf("two")}.${ended}-abc.tmp`, `texts/${hashOf("two")}`])
     writeFileSync(join(state, "history", name), '{"format":"1"');
   assert.deepEqual(numbers(store), [1]);
-  store.prune();
+  store.prune(100, 1);
   assert.deepEqual(readdirSync(join(state, "history")).sort(), ["1.json", "texts"]);
   assert.deepEqual(readdirSync(join(state, "history/texts")), [hashOf("one")]);
 });

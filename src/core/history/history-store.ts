@@ -55,8 +55,11 @@ export type KeptHistory = Pick<HistoryStore, "list" | "numbers" | "read" | "text
 export class HistoryStore {
   readonly #folder: string;
   readonly #texts: string;
-  /** What each entry takes up; undefined: not read yet. */
-  #weights: Map<number, Weight> | undefined;
+  /** About as much as all takes up; undefined: not looked at yet. */
+  #bytes: number | undefined;
+  readonly #weights = new Map<number, Weight>();
+  /** Sizes of texts. */
+  readonly #sizes = new Map<string, number>();
 
   constructor(stateDir: string) {
     this.#folder = join(stateDir, "history");
@@ -104,40 +107,64 @@ export class HistoryStore {
     return number;
   }
 
-  /** Replaces what is known of an entry. @throws errors of the file system */
-  settle(number: number, outcome: Pick<StoredEntry, "result" | "problem">): void {
+  /** Replaces what is known of an entry. Undefined: it is gone, or damaged. @throws errors of the file system */
+  settle(number: number, outcome: Pick<StoredEntry, "result" | "problem">): NumberedEntry | undefined {
     const found = this.read(number);
-    if (found !== undefined && "entry" in found) this.#write(number, { ...found.entry, ...outcome });
+    if (found === undefined || !("entry" in found)) return undefined;
+    const entry = { ...found.entry, ...outcome };
+    this.#write(number, entry);
+    return { number, entry };
   }
 
-  /** Removes the oldest entries above the limits, and texts that no entry names. @throws errors of the file system */
+  /** Above the limits, removes the oldest entries, and texts that no entry names. @throws errors of the file system */
   prune(maxEntries = MAX_ENTRIES, maxBytes = MAX_BYTES): void {
-    removeUnfinished(this.#folder);
-    removeUnfinished(this.#texts);
-    const sizes = new Map(namesIfSeen(this.#texts).map((name) => [name, statSync(join(this.#texts, name)).size]));
+    this.#bytes ??= this.#measured();
+    if (this.#bytes <= maxBytes && this.numbers.length <= maxEntries) return;
+    const names = namesIfSeen(this.#texts);
+    let total = 0;
     const kept = new Set<string>();
     let bytes = 0;
     for (const [index, number] of this.numbers.entries()) {
       const { bytes: own, hashes } = this.#weightOf(number);
       const added = hashes.filter((hash) => !kept.has(hash));
-      bytes += own + added.reduce((sum, hash) => sum + (sizes.get(hash) ?? 0), 0);
+      bytes += own + added.reduce((sum, hash) => sum + this.#sizeOf(hash), 0);
       if (index > 0 && (index >= maxEntries || bytes > maxBytes)) {
         bytes = Number.POSITIVE_INFINITY;
         rmSync(this.#pathOf(number), { force: true });
-        this.#weights?.delete(number);
-      } else for (const hash of added) kept.add(hash);
+        this.#weights.delete(number);
+        continue;
+      }
+      total = bytes;
+      for (const hash of added) kept.add(hash);
     }
-    for (const name of sizes.keys()) if (!kept.has(name)) rmSync(join(this.#texts, name), { force: true });
+    this.#bytes = total;
+    for (const name of names.filter((each) => !kept.has(each))) {
+      rmSync(join(this.#texts, name), { force: true });
+      this.#sizes.delete(name);
+    }
+  }
+
+  /** What a killed procman has left unfinished is removed before. */
+  #measured(): number {
+    const paths = [this.#folder, this.#texts].flatMap((folder) => {
+      removeUnfinished(folder);
+      return namesIfSeen(folder).map((name) => join(folder, name));
+    });
+    return paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
+  }
+
+  #sizeOf(hash: string): number {
+    const size = this.#sizes.get(hash) ?? statSync(join(this.#texts, hash), { throwIfNoEntry: false })?.size ?? 0;
+    this.#sizes.set(hash, size);
+    return size;
   }
 
   #weightOf(number: number): Weight {
-    this.#weights ??= new Map();
     const known = this.#weights.get(number);
     if (known !== undefined) return known;
     const found = this.read(number);
-    const hashes = found !== undefined && "entry" in found ? found.entry.files.map(({ hash }) => hash) : [];
     const bytes = statSync(this.#pathOf(number), { throwIfNoEntry: false })?.size ?? 0;
-    const weight = { bytes, hashes: [...new Set(hashes)] };
+    const weight = { bytes, hashes: found !== undefined && "entry" in found ? hashesIn(found.entry) : [] };
     this.#weights.set(number, weight);
     return weight;
   }
@@ -145,18 +172,29 @@ export class HistoryStore {
   #keep(text: string): string {
     const hash = hashOf(text);
     const path = join(this.#texts, hash);
-    if (statSync(path, { throwIfNoEntry: false })?.size !== Buffer.byteLength(text)) writeWhole(path, text);
+    const size = Buffer.byteLength(text);
+    if (statSync(path, { throwIfNoEntry: false })?.size === size) return hash;
+    writeWhole(path, text);
+    if (this.#bytes !== undefined) this.#bytes += size;
     return hash;
   }
 
   #write(number: number, entry: StoredEntry): void {
-    this.#weights?.delete(number);
-    writeWhole(this.#pathOf(number), `${JSON.stringify(entry)}\n`);
+    const text = `${JSON.stringify(entry)}\n`;
+    writeWhole(this.#pathOf(number), text);
+    const bytes = Buffer.byteLength(text);
+    if (this.#bytes !== undefined) this.#bytes += bytes;
+    this.#weights.set(number, { bytes, hashes: hashesIn(entry) });
   }
 
   #pathOf(number: number): string {
     return join(this.#folder, `${number}.json`);
   }
+}
+
+/** Each once. */
+function hashesIn({ files }: StoredEntry): readonly string[] {
+  return [...new Set(files.map(({ hash }) => hash))];
 }
 
 export function hashOf(content: string | Uint8Array): string {

@@ -191,6 +191,7 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
     history: "admin",
     entry: "admin",
     diff: "admin",
+    rollback: "admin",
     terminate: "admin",
     openapi: "anything",
     health: "anything",

@@ -16,7 +16,7 @@ const FILES = new Map(
 
 export type Failpoint =
   | `keeper.${"told" | "noted" | "asked" | "forked" | "recorded" | "exited" | "over" | "signalled" | "locked" | "housed" | "parted" | "adopted" | "took" | "retold" | "removed"}`
-  | `service.${"loaded" | "settled" | "resting" | "begun" | "kept" | "decided" | "sent" | "hook-noted" | "hook-begun"}`
+  | `service.${"loaded" | "settled" | "resting" | "begun" | "kept" | "rollback-noted" | "rollback-begun" | "decided" | "sent" | "hook-noted" | "hook-begun"}`
   | `logger.${"read" | "written" | "drained" | "rotated" | "compressing" | "compressed" | "handing" | "handed"}`;
 
 export const failpoint: (name: Failpoint) => void = FILES.size === 0 ? () => undefined : reach;

@@ -48,6 +48,7 @@ const REFUSED = {
   history: () => refused("read the history"),
   historyEntry: () => refused("read the history"),
   diff: () => refused("read the history"),
+  rollback: () => refused("roll back"),
   terminate: () => refused("terminate"),
   flush: () => refused("flush the logs"),
 };

@@ -2,9 +2,11 @@
 import { isIP } from "node:net";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
+import { locate } from "../config/find-config.ts";
 import { isCaptured } from "../config/normalise.ts";
 import { checkSelection } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
+import { completeRollback } from "../history/rollback-files.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
 import { asCalled } from "../os/called-as.ts";
 import { printError, printInStyle } from "../os/error-output.ts";
@@ -13,7 +15,7 @@ import { fromInstallationOf, startKeeper, takeFailoverOrder } from "../os/keeper
 import { holdYoungGenerationLater, makeThreads } from "../os/node-tuning.ts";
 import { setTitle } from "../os/part-title.ts";
 import { reserveDescriptor } from "../os/shortage.ts";
-import { leaveFolder } from "../os/start-folder.ts";
+import { leaveFolder, startFolder } from "../os/start-folder.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { configSource, withStateDir } from "./config/config-source.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
@@ -87,9 +89,23 @@ async function standBy(service: ProcmanService | undefined): Promise<void> {
   process.send?.([{ t: "aside" }], undefined, undefined, () => undefined);
 }
 
+/** A rollback that was cut off has left the files in part: they are completed first. */
+function readConfig(profile: string | undefined): Config {
+  const read = (): Config => source(undefined, profile, "apply");
+  if (previousStateDir !== undefined) completeRollback(previousStateDir);
+  try {
+    const found = read();
+    return previousStateDir === undefined && completeRollback(found.stateDir) ? read() : found;
+  } catch (error) {
+    if (previousStateDir !== undefined) throw error;
+    if (!completeRollback(locate(args.config, startFolder(args.config)).stateDir)) throw error;
+    return read();
+  }
+}
+
 function loadConfig(profile: string | undefined): Config | undefined {
   try {
-    const found = source(undefined, profile, "apply");
+    const found = readConfig(profile);
     checkStateFolder(previousStateDir ?? found.stateDir);
     printInStyle(found.console);
     for (const { file, line, column, message } of found.warnings)

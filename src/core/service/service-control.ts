@@ -12,13 +12,14 @@ import {
   callerText,
   type PlanOptions,
   type ProcessInput,
+  type RollbackOptions,
   type Scaling,
   type Signalling,
 } from "../contract/control.ts";
 import type { DefinitionRecord } from "../contract/definition-record.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
 import { groupNamed, isCollective, selectorsIn, unknownProcess } from "../contract/groups.ts";
-import type { HistoryDetail, HistoryDiff, HistoryEntry } from "../contract/history-record.ts";
+import type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "../contract/history-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
   FlushRecord,
@@ -48,6 +49,7 @@ import { info, warn } from "./log-line.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";
 import { renewPorts } from "./operations/chosen-ports.ts";
 import type { Reloads } from "./operations/reload.ts";
+import type { Rollbacks } from "./operations/rollback.ts";
 import type { Scaler } from "./operations/scale.ts";
 import { signalRuns } from "./operations/signalling.ts";
 import { eventStream } from "./reporting/event-stream.ts";
@@ -172,11 +174,25 @@ class ServiceControl implements Control {
   }
 
   async reload(options: ActOptions & PlanOptions = {}): Promise<PlanRecord> {
-    const what = `reload${profileText(options)} for ${callerText(this.#caller)}`;
+    const caller = this.#caller;
+    return this.#audited(`reload${profileText(options)}`, () =>
+      this.#ports.reloads.reload(`asked by ${caller.consumer}`, { ...options, caller }),
+    );
+  }
+
+  async rollback(to?: string, options: RollbackOptions = {}): Promise<RollbackRecord> {
+    const caller = this.#caller;
+    return this.#audited(`rollback to ${JSON.stringify(to ?? "the one before").slice(0, 40)}`, () =>
+      this.#ports.rollbacks.rollback(to, { ...options, caller }),
+    );
+  }
+
+  /** Of all processes; the answer may take a while. */
+  async #audited<T>(request: string, carryOut: () => Promise<T>): Promise<T> {
+    const what = `${request} for ${callerText(this.#caller)}`;
     this.#ports.log.audit(info(what));
     try {
-      const caller = this.#caller;
-      return await this.#ports.reloads.reload(`asked by ${caller.consumer}`, { ...options, caller });
+      return await carryOut();
     } catch (error) {
       // The audit line has the first line of the message; the caller gets all of it.
       if (error instanceof ProcmanError) this.#ports.log.audit(warn(`${what}: ${error.message.split("\n")[0]}`));
@@ -422,6 +438,7 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly incidents: Pick<ServiceIncidents, "of" | "ended">;
   readonly actions: Pick<Actions, "act">;
   readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "replacePort" | "unapplied" | "lastReload">;
+  readonly rollbacks: Pick<Rollbacks, "rollback">;
   readonly spawner: Pick<KeeperSpawner, "signal">;
   readonly scaler: Pick<Scaler, "scale">;
   /** Writes to its standard input; returns the number of bytes. @throws {ProcmanError} `process-not-running`, `input-refused`, `input-full` */

@@ -23,6 +23,7 @@ import { type EndOptions, exitWithOf } from "./operations/exit-with.ts";
 import type { OperationContext } from "./operations/operation-context.ts";
 import { Operations } from "./operations/operations.ts";
 import { type ReloadOptions, Reloads } from "./operations/reload.ts";
+import { Rollbacks } from "./operations/rollback.ts";
 import { RollingRestarts } from "./operations/rolling-restart.ts";
 import { Scaler } from "./operations/scale.ts";
 import { Shutdown, type ShutdownEvents } from "./operations/shutdown.ts";
@@ -82,6 +83,7 @@ export class ProcmanService {
   readonly #storedLog: StoredLog;
   readonly #activeConfig: ActiveConfig;
   readonly #history: ConfigHistory;
+  readonly #rollbacks: Rollbacks;
   readonly #reporting: Reporting;
   readonly #sweeper: Sweeper;
   readonly #hooks: HookRunner;
@@ -159,6 +161,7 @@ export class ProcmanService {
     this.scaler = new Scaler(context, source);
     this.reloads = new Reloads(context, this.scaler, options);
     replaceTakenPorts(services, this.reloads);
+    this.#rollbacks = new Rollbacks(context, this.reloads);
     this.actions = new Actions(context, this.rollingRestarts);
     this.#shutdown = this.#newShutdown(context, ends);
     this.control = this.#newControl();
@@ -177,6 +180,7 @@ export class ProcmanService {
       this.#shutdown,
       this.rollingRestarts,
       this.reloads,
+      this.#rollbacks,
       this.#history,
       metrics,
       incidents,
@@ -270,6 +274,7 @@ export class ProcmanService {
     for (const subsystem of this.#subsystems) subsystem.resume?.();
     if (!this.#shutdown.isUnderWay) {
       this.reloads.recover(config);
+      this.#rollbacks.recover();
       this.#shutdown.checkExitWith();
     }
     this.#spawner.deliverBuffered();
@@ -357,6 +362,7 @@ export class ProcmanService {
       spawner: this.#spawner,
       logAccess: this.#storedLog,
       history: this.#history.store,
+      rollbacks: this.#rollbacks,
       status: (processes) => this.#status(processes),
       terminate: (why) => this.terminate(why),
     });

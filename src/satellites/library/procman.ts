@@ -9,7 +9,7 @@ import { type Location, locate } from "../../core/config/find-config.ts";
 import { load } from "../../core/config/load.ts";
 import type { Action, PlanOptions, Scaling, Signalling } from "../../core/contract/control.ts";
 import type { DefinitionRecord } from "../../core/contract/definition-record.ts";
-import type { HistoryDetail, HistoryDiff, HistoryEntry } from "../../core/contract/history-record.ts";
+import type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "../../core/contract/history-record.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
 import type {
   FlushRecord,
@@ -267,6 +267,27 @@ export class Procman {
    */
   async diff(from: number | "active" | "previous", to?: number | "active" | "previous"): Promise<HistoryDiff> {
     return (await this.#control()).diff(String(from), to === undefined ? undefined : String(to));
+  }
+
+  /**
+   * Puts the texts of an earlier configuration back into its files, and applies it, as a whole or not at all. Without
+   * `to`: the configuration in force, if the files differ from it, else the one before it. The text that is replaced stays
+   * beside each file, as `procman.jsonc.before-rollback`.
+   *
+   * @throws {ProcmanError} `history-unknown`, `history-damaged`; `rollback-refused` if an included file has changes that
+   * are not committed, or the entry is of another machine (`force: true` does it anyway); those of `reload`
+   *
+   * @example
+   * const { rollbackTo, processes } = await procman.rollback("previous");
+   */
+  async rollback(
+    to?: number | "active" | "previous",
+    { waitSeconds = WAIT_SECONDS, force = false }: WaitOptions & { readonly force?: boolean } = {},
+  ): Promise<RollbackRecord> {
+    return (await this.#control()).rollback(to === undefined ? undefined : String(to), {
+      ...(waitSeconds !== 0 && { waitSeconds }),
+      ...(force && { force }),
+    });
   }
 
   /**

@@ -23,6 +23,8 @@ export type AppliedConfig = {
   readonly plan: PlanRecord;
   readonly why: string;
   readonly caller?: Caller | undefined;
+  /** Number of the entry whose text was put back. */
+  readonly rollbackTo?: number | undefined;
 };
 
 export class ConfigHistory implements Subsystem {
@@ -40,11 +42,17 @@ export class ConfigHistory implements Subsystem {
   }
 
   /** A reload begins. One that changes nothing leaves no entry. */
-  begin({ config, plan, why, caller }: AppliedConfig): void {
+  begin({ config, plan, why, caller, rollbackTo }: AppliedConfig): void {
     this.#carryOutTasks();
     this.#try(() => {
       const isNew = !this.#isActive(config) || plan.processes.some(isChange) || plan.settings.length > 0;
-      if (isNew) this.#add(config, { why, ...changesIn(plan), ...callerIn(caller) });
+      if (isNew)
+        this.#add(config, {
+          why,
+          ...changesIn(plan),
+          ...callerIn(caller),
+          ...(rollbackTo !== undefined && { rollbackTo }),
+        });
     });
     failpoint("service.kept");
   }
@@ -132,8 +140,7 @@ export class ConfigHistory implements Subsystem {
     { result, problem }: { readonly result: StoredEntry["result"]; readonly problem?: string | undefined },
   ): void {
     this.#try(() => {
-      this.store.settle(number, { result, ...(problem === undefined ? {} : { problem }) });
-      const found = this.store.read(number);
+      const found = this.store.settle(number, { result, ...(problem === undefined ? {} : { problem }) });
       if (found !== undefined) this.#onSettled(shownEntry(found, result === "applied"));
     });
   }

@@ -6,7 +6,6 @@
  * configuration is true of every process at any time. The target and the previous configuration are noted beside it.
  */
 import { basename } from "node:path";
-import { compact } from "../../base/compact.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
@@ -19,7 +18,6 @@ import { hasCurrentRun } from "../../supervisor/verdict.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
 import type { ConfigReading, ConfigSource } from "../config/config-source.ts";
 import type { RolloutState } from "../recovery/notes.ts";
-import type { Specs } from "../services.ts";
 import type { MovedPort } from "../spawn/port-handovers.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { LastReload } from "./last-reload.ts";
@@ -31,6 +29,7 @@ import { DEFAULT_STEADY_MS, quoted, Rollout, type RolloutPlan, whyInstanceIsNotU
 import type { Scaler } from "./scale.ts";
 import { AwaitedOperation, type OperationFailure, operationFailed, settle, type Target } from "./settle.ts";
 import { AwaitedStart } from "./start-verdict.ts";
+import { intermediateConfig, withFixedSettings } from "./step-config.ts";
 import { UnappliedChanges } from "./unapplied-changes.ts";
 
 export type ReloadOptions = {
@@ -48,8 +47,14 @@ type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
 /** `portOf`: the process that needs another port; absent: the whole file is applied. */
 type QueuedReload = { readonly why: string; readonly portOf?: string | undefined };
 
-/** `caller`: who asked for it; absent: a signal, or a change of the file. */
-export type ReloadRequest = ActOptions & PlanOptions & { readonly caller?: Caller };
+/** `caller`: who asked for it; absent: a signal, or a change of the file. `rollbackTo`: number of the entry that was put back. */
+export type ReloadRequest = PlanOptions & {
+  readonly caller?: Caller | undefined;
+  readonly rollbackTo?: number | undefined;
+};
+
+/** `work` resolves with the reason of its failure, or undefined. */
+export type BegunReload = { readonly plan: PlanRecord; readonly work: Promise<OperationFailure | undefined> };
 
 type PlanOfPorts = { readonly plan: PlanRecord; readonly moved: readonly MovedPort[] };
 
@@ -66,6 +71,7 @@ export class Reloads implements Subsystem {
   readonly #last: LastReload;
   readonly #countOf: Scale = (id, count) => this.#scaler.countOf(id, count);
   #rollout: Rollout<ReloadStep> | undefined;
+  #wasRolledBack = false;
   /** Reason of a further reload that waits for the present one. */
   #queued: QueuedReload | undefined;
 
@@ -158,6 +164,12 @@ export class Reloads implements Subsystem {
     return operations.isUnderWay("reload") ? undefined : this.#unapplied?.lookAt(specs.config);
   }
 
+  /** Of the reload that is under way, when it is over; else of the last one. */
+  async wasTakenBack(): Promise<boolean> {
+    await this.#rollout?.done;
+    return this.#wasRolledBack;
+  }
+
   get lastReload(): StateRecord["lastReload"] {
     return this.#last.record;
   }
@@ -165,10 +177,15 @@ export class Reloads implements Subsystem {
   /**
    * Resolves when the reload has begun; with `waitSeconds` when it is done.
    *
-   * @throws {ProcmanError} those of `plan`; `reload-running`, `roll-running`; with `waitSeconds` also `reload-failed`,
-   * `wait-timeout`
+   * @throws {ProcmanError} those of `begin`; with `waitSeconds` also `reload-failed`, `wait-timeout`
    */
-  async reload(why: string, { waitSeconds, signal, caller, ...options }: ReloadRequest = {}): Promise<PlanRecord> {
+  async reload(why: string, { waitSeconds, signal, ...request }: ActOptions & ReloadRequest = {}): Promise<PlanRecord> {
+    const begun = await this.begin(why, request);
+    return waitSeconds === undefined ? begun.plan : this.settled(begun, { waitSeconds, signal });
+  }
+
+  /** @throws {ProcmanError} those of `plan`; `reload-running`, `roll-running` */
+  async begin(why: string, { caller, rollbackTo, ...options }: ReloadRequest): Promise<BegunReload> {
     const { operations, link } = this.#context;
     operations.check({ kind: "reload", targets: [] }, "reload");
     const config = this.#read("apply", options);
@@ -176,15 +193,14 @@ export class Reloads implements Subsystem {
     const held = ports && (await ports);
     const { plan, moved } = this.#planOfPorts(config, held);
     operations.check({ kind: "reload", targets: clustersIn(config, plan) }, "reload");
-    const work = this.#start({ why, caller }, config, { plan, moved });
+    const work = this.#start({ why, caller, rollbackTo }, config, { plan, moved });
     await link.commit();
-    return waitSeconds === undefined ? plan : this.#settled(plan, work, { waitSeconds, signal });
+    return { plan, work };
   }
 
   /** Waits until all processes that a reload starts or restarts are up, or have failed, and those that it stops have ended. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also on abort */
-  async #settled(
-    plan: PlanRecord,
-    work: Promise<OperationFailure | undefined>,
+  async settled(
+    { plan, work }: BegunReload,
     { waitSeconds, signal }: { readonly waitSeconds: number; readonly signal: AbortSignal | undefined },
   ): Promise<PlanRecord> {
     const reload = new AwaitedOperation(work);
@@ -327,7 +343,7 @@ export class Reloads implements Subsystem {
   }
 
   #start(
-    { why, caller }: { readonly why: string; readonly caller?: Caller | undefined },
+    { why, caller, rollbackTo }: Omit<ReloadRequest, "profile"> & { readonly why: string },
     config: Config,
     { plan, moved, keepsCounts }: PlanOfPorts & Pick<ReloadStep, "keepsCounts">,
   ): Promise<OperationFailure | undefined> {
@@ -335,7 +351,7 @@ export class Reloads implements Subsystem {
     const reason = [why, ...profileChange(specs.config, config)].join("; ");
     log.info(`reload (${reason}): ${summary(plan)}`);
     this.#last.begin(reason);
-    history.begin({ config, plan, why: reason, caller });
+    history.begin({ config, plan, why: reason, caller, rollbackTo });
     handovers.begin(moved);
     const { config: from } = specs;
     return this.#begin({ ...NOT_BEGUN, to: withFixedSettings(config, from), from, plan, keepsCounts });
@@ -402,6 +418,7 @@ export class Reloads implements Subsystem {
     const { log, history } = this.#context;
     this.#rollout = undefined;
     const isRolledBack = problem !== undefined || from === undefined;
+    this.#wasRolledBack = isRolledBack;
     this.#last.end(isRolledBack ? "rolled-back" : "done", problem);
     history.finish(isRolledBack ? "rolled-back" : "applied", problem);
     if (isRolledBack) log.info("rolled back to the previous configuration");
@@ -422,19 +439,4 @@ export class Reloads implements Subsystem {
     const ids = new Set([...rest, ...pending, ...current]);
     return config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
   }
-}
-
-/** The target configuration with the pending instances as they are now. */
-function intermediateConfig(to: Config, specs: Specs, pending: ReadonlySet<string>): Config {
-  if (pending.size === 0) return to;
-  const present = new Set(to.processes.map(({ id }) => id));
-  const processes = to.processes.map((spec) => (pending.has(spec.id) ? specs.of(spec.id) : spec));
-  const leaving = [...pending].flatMap((id) => (present.has(id) ? [] : (specs.configured(id) ?? [])));
-  return { ...to, processes: [...processes, ...leaving] };
-}
-
-/** Settings that can't change while procman runs keep their values. */
-function withFixedSettings(config: Config, { name, stateDir, api }: Config): Config {
-  const { revoked, group, exec } = config.api;
-  return { ...config, name, stateDir, api: compact({ ...api, revoked, group, exec }) };
 }

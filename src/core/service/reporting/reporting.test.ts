@@ -132,6 +132,7 @@ function watched(
     status,
     actions,
     history: new HistoryStore("/nowhere"),
+    rollbacks: { rollback: notAsked },
     reloads: {
       plan: notAsked,
       checkedPlan: notAsked,

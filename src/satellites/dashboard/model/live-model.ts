@@ -3,6 +3,7 @@ import { Client } from "../../../client/client.ts";
 import type { SendRequest } from "../../../client/transport.ts";
 import { ProcmanError } from "../../../core/base/errors.ts";
 import type { EventRecord, EventType } from "../../../core/contract/event-record.ts";
+import type { HistoryEntry } from "../../../core/contract/history-record.ts";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import type { Incident } from "../../../core/contract/run-summary.ts";
 import type { StateRecord } from "../../../core/contract/state-record.ts";
@@ -21,7 +22,13 @@ const BATCH_MS = 30;
 /** Pauses between attempts to connect: the first, doubled up to the longest. Milliseconds. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-const TYPES: readonly EventType[] = ["process.state", "process.incident", "plugin.state", "service.state"];
+const TYPES: readonly EventType[] = [
+  "process.state",
+  "process.incident",
+  "plugin.state",
+  "service.state",
+  "configuration.applied",
+];
 
 export type LiveConnection =
   | { readonly kind: "connecting" | "live" }
@@ -37,6 +44,8 @@ export class LiveModel {
   readonly state = new Observable<StateRecord | undefined>(undefined);
   /** Newest first; undefined until they are asked for. */
   readonly incidents = new Observable<readonly Incident[] | undefined>(undefined);
+  /** The configuration that was applied last, since the page is open. */
+  readonly applied = new Observable<HistoryEntry | undefined>(undefined);
   readonly connection = new Observable<LiveConnection>({ kind: "connecting" });
   /** When the processes were last heard of. Milliseconds since 1970. */
   readonly updated = new Observable(0);
@@ -162,6 +171,7 @@ export class LiveModel {
     if (event.type === "process.state") this.#changed.set(event.process.id, event.process);
     else if (event.type === "service.state") this.state.set(event.state);
     else if (event.type === "process.incident") this.#addIncident(event.incident);
+    else if (event.type === "configuration.applied") this.applied.set(event.entry);
     this.#batch ??= setTimeout(() => this.#apply(), BATCH_MS);
   }
 

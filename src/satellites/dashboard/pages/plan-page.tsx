@@ -9,6 +9,7 @@ import { ConfirmDialog } from "../parts/dialogs.tsx";
 import { Moment } from "../parts/moments.tsx";
 import { ScrollArea } from "../parts/scroll-area.tsx";
 import { StateBadge } from "../parts/state-badge.tsx";
+import { HistoryList } from "./history-list.tsx";
 
 /** How often the file is looked at. Milliseconds. */
 const EVERY_MS = 5_000;
@@ -43,6 +44,7 @@ export function PlanPage(): JSX.Element {
       <LastReload />
       {answer.problem !== undefined && <FileProblem text={answer.problem} />}
       {plan !== undefined && <PlanView plan={plan} isRunning={applied !== undefined} onReload={() => setAsked(true)} />}
+      <HistoryList />
       {isAsked && plan !== undefined && (
         <ReloadDialog plan={plan} onConfirm={() => void reload()} onClose={() => setAsked(false)} />
       )}

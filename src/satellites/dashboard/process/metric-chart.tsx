@@ -27,19 +27,25 @@ type MetricChartProps = {
   readonly isStacked: boolean;
   /** Time that is shown, whether or not there are values. Seconds since 1970. */
   readonly range: TimeRange;
+  /** When configurations were applied. Seconds since 1970. */
+  readonly changes: readonly number[];
   /** Whether the process runs: otherwise there is no present value. */
   readonly isLive: boolean;
 };
 
 type TimeRange = { readonly from: number; readonly to: number };
 
-export function MetricChart({ kind, data, names, isStacked, range, isLive }: MetricChartProps): JSX.Element {
+export function MetricChart({ kind, data, names, isStacked, range, changes, isLive }: MetricChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const { current: element } = place;
     if (element === null || data.times.length < 2) return undefined;
     const draw = (): uPlot =>
-      new uPlot(optionsFor(kind, { names, isStacked, range, data }, element.clientWidth), valuesOf(data), element);
+      new uPlot(
+        optionsFor(kind, { names, isStacked, range, changes, data }, element.clientWidth),
+        valuesOf(data),
+        element,
+      );
     let chart = draw();
     const sized = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
     sized.observe(element);
@@ -55,11 +61,12 @@ export function MetricChart({ kind, data, names, isStacked, range, isLive }: Met
       sized.disconnect();
       chart.destroy();
     };
-  }, [kind, data, names, isStacked, range]);
+  }, [kind, data, names, isStacked, range, changes]);
   return (
     <figure class="chart">
       <figcaption>
         <b>{TITLES[kind]}</b> {peakText(kind, data, isLive)}
+        {changes.some((time) => time >= range.from && time <= range.to) && ", ┆ a configuration was applied"}
       </figcaption>
       {data.times.length < 2 ? (
         <p class="empty">
@@ -91,11 +98,11 @@ function valueText(kind: ChartKind, value: number): string {
   return kind === "memoryBytes" ? size(value) : `${value.toFixed(value < 10 ? 1 : 0)} %`;
 }
 
-type DrawnParts = Pick<MetricChartProps, "names" | "isStacked" | "range" | "data">;
+type DrawnParts = Pick<MetricChartProps, "names" | "isStacked" | "range" | "changes" | "data">;
 
 function optionsFor(
   kind: ChartKind,
-  { names, isStacked, range, data: { times } }: DrawnParts,
+  { names, isStacked, range, changes, data: { times } }: DrawnParts,
   width: number,
 ): uPlot.Options {
   // All of the data stands for the whole range; a part of it was zoomed to.
@@ -136,7 +143,24 @@ function optionsFor(
       { ...axis, size: AXIS_LEFT, values: (_, values) => values.map((value) => valueText(kind, value)) },
     ],
     series: [{}, ...series],
+    hooks: { draw: [(chart) => drawChanges(chart, changes, color("--muted"))] },
   };
+}
+
+/** A dashed line at each time that is shown. */
+function drawChanges({ ctx, bbox, valToPos }: uPlot, times: readonly number[], color: string): void {
+  ctx.save();
+  ctx.strokeStyle = color;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([4 * devicePixelRatio, 3 * devicePixelRatio]);
+  ctx.beginPath();
+  for (const at of times.map((time) => Math.round(valToPos(time, "x", true)) + 0.5)) {
+    if (at < bbox.left || at > bbox.left + bbox.width) continue;
+    ctx.moveTo(at, bbox.top);
+    ctx.lineTo(at, bbox.top + bbox.height);
+  }
+  ctx.stroke();
+  ctx.restore();
 }
 
 /** A canvas needs colors as they are computed, for the scheme of the moment. */

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { MetricPoint, ProcessRecord } from "../../../core/contract/records.ts";
 import { useApp } from "../parts/app-context.ts";
+import { useChanges } from "../parts/use-changes.ts";
 import { stackedData } from "./chart-data.ts";
 import { MetricChart } from "./metric-chart.tsx";
 
@@ -29,12 +30,14 @@ export function ProcessCharts({
   const { points, to, problem } = usePoints(names, rangeMs, step);
   const cpu = useMemo(() => stackedData(points, "cpuPercent", step), [points, step]);
   const memory = useMemo(() => stackedData(points, "memoryBytes", step), [points, step]);
+  const { entries } = useChanges();
+  const changes = useMemo(() => entries.map(({ time }) => Date.parse(time) / 1_000), [entries]);
   const range = useMemo(() => ({ from: (to - rangeMs) / 1_000, to: to / 1_000 }), [to, rangeMs]);
   return (
     <section class="charts" aria-label="CPU and memory">
       {problem !== undefined && <p class="problem">{problem}</p>}
-      <MetricChart kind="cpuPercent" data={cpu} names={names} isStacked={isStacked} range={range} isLive={isLive} />
-      <MetricChart kind="memoryBytes" data={memory} names={names} isStacked={isStacked} range={range} isLive={isLive} />
+      <MetricChart kind="cpuPercent" data={cpu} {...{ names, isStacked, range, changes, isLive }} />
+      <MetricChart kind="memoryBytes" data={memory} {...{ names, isStacked, range, changes, isLive }} />
     </section>
   );
 }

@@ -1,0 +1,81 @@
+/** `procman rollback`: puts an earlier text back into the configuration file, and applies it. */
+import type { Command } from "commander";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printable, printableJson } from "../../core/base/printable.ts";
+import type { RollbackRecord } from "../../core/contract/history-record.ts";
+import { asTyped } from "../config-option.ts";
+import { connect } from "../connected.ts";
+import { secondsTo, withTarget } from "../options.ts";
+import { waitFor } from "../output/progress.ts";
+import { printPlan } from "../plan-table.ts";
+import { placeOfFile, type TargetOptions } from "../target.ts";
+import { ENTRY_HELP } from "./history-command.ts";
+import { reportProblems } from "./reload-command.ts";
+
+/** As of a reload. Seconds. */
+const DEFAULT_TIMEOUT_SECONDS = 300;
+const LONGEST_SECONDS = 3_600;
+
+type Options = TargetOptions & { readonly force?: boolean; readonly timeout?: number; readonly json?: boolean };
+
+export function define(parent: Command): void {
+  withTarget(
+    parent
+      .command("rollback")
+      .description(
+        "Puts the text of an earlier configuration back into the file and those that it includes, and applies it as `procman reload` does. Without an entry: the configuration in force, if the file differs from it, else the one before it. The text that is replaced stays beside each file (procman.jsonc.before-rollback). If the reload is refused or rolled back, the files are as before, too. If procman isn't running, puts the text back, with exit code 69.",
+      ),
+  )
+    .argument("[entry]", ENTRY_HELP)
+    .option(
+      "--force",
+      "also replace included files with changes that Git has not committed; also take an entry of another machine",
+    )
+    .option(
+      "--timeout <seconds>",
+      `wait no longer than this (default: ${DEFAULT_TIMEOUT_SECONDS}); the rollback continues`,
+      secondsTo(LONGEST_SECONDS),
+    )
+    .option("--json", "print the API record: files, and all processes, settings and warnings of the plan")
+    .action(rollback);
+}
+
+async function rollback(
+  entry: string | undefined,
+  { force = false, timeout = DEFAULT_TIMEOUT_SECONDS, json = false, ...target }: Options,
+): Promise<void> {
+  const since = Date.now();
+  try {
+    const client = await connect(target, placeOfFile(target));
+    const record = await waitFor(
+      {
+        doing: () => "rolling back",
+        continues: () => `the rollback continues, "${asTyped("status", target)}" shows the processes`,
+      },
+      client.rollback(entry, { waitSeconds: timeout, ...(force && { force }) }),
+    );
+    if (json) process.stdout.write(`${printableJson(record, 2)}\n`);
+    else {
+      printPlan(record);
+      printFiles(record);
+    }
+    await reportProblems(client, record, since);
+  } catch (error) {
+    if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon || error.cause !== undefined) throw error;
+    if (error.code !== "no-daemon" || target.host !== undefined || target.name !== undefined) throw error;
+    const { restoreFiles } = await import("../restored-files.ts");
+    const restored = await restoreFiles(entry, target, force);
+    if (json) process.stdout.write(`${printableJson(restored, 2)}\n`);
+    else printFiles(restored);
+    throw error;
+  }
+}
+
+function printFiles({ rollbackTo, files, remarks }: Pick<RollbackRecord, "rollbackTo" | "files" | "remarks">): void {
+  for (const remark of remarks) process.stderr.write(`procman: ${printable(remark)}\n`);
+  const lines = files.map(({ file, change, copy }) => {
+    const what = change === "removed" ? "is gone, as" : "has its text";
+    return `${file} ${what} of entry ${rollbackTo}${copy === undefined ? "" : `; the text of before is in ${copy}`}.`;
+  });
+  process.stdout.write(`${printable(lines.join("\n") || `The files have the text of entry ${rollbackTo} already.`)}\n`);
+}

@@ -1,0 +1,33 @@
+/** A rollback while no procman runs: only the files are put back. */
+import { ProcmanError } from "../core/base/errors.ts";
+import { load } from "../core/config/load.ts";
+import type { RollbackRecord } from "../core/contract/history-record.ts";
+import { HistoryStore } from "../core/history/history-store.ts";
+import { RollbackFiles } from "../core/history/rollback-files.ts";
+import { entryToRestore, remarksOn, shownChanges } from "../core/history/rollback-request.ts";
+import { startFolder } from "../core/os/start-folder.ts";
+import { type TargetOptions, targetLocation } from "./target.ts";
+
+/** @throws {ProcmanError} `history-unknown`, `history-damaged`, `rollback-refused`; `configuration-invalid`: this version doesn't take the text, and the files are as before */
+export async function restoreFiles(
+  entry: string | undefined,
+  target: TargetOptions,
+  force: boolean,
+): Promise<Pick<RollbackRecord, "rollbackTo" | "files" | "remarks">> {
+  const { stateDir, file: main } = targetLocation(target);
+  if (main === undefined) throw new ProcmanError("configuration-missing", "Cannot roll back: no file is known");
+  const store = new HistoryStore(stateDir);
+  const found = await entryToRestore(entry, store);
+  const files = new RollbackFiles(store, stateDir);
+  const changes = files.planned(found, main);
+  const remarks = await remarksOn(changes, { found, main, force });
+  files.begin({ number: found.number, main, files: changes });
+  try {
+    load(main, startFolder(main), found.entry.profile);
+  } catch (error) {
+    files.takeBack();
+    throw error;
+  }
+  files.end();
+  return { rollbackTo: found.number, files: shownChanges(changes), remarks };
+}
