@@ -72,10 +72,17 @@ export function printerAndCrasher(
   ];
 }
 
+/** By folder. A procman that runs when a test fails would write into the folder while that is removed. */
+const started = new Map<string, KillableProcman>();
+
+/** A folder for one procman, which is killed and removed with it after the test. */
 export function folderFor(context: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-fault-"));
   mkdirSync(join(folder, "progress"));
-  if (!process.env.KEEP) context.after(() => rmSync(folder, { recursive: true, force: true }));
+  context.after(() => {
+    started.get(folder)?.destroy();
+    if (!process.env.KEEP) rmSync(folder, { recursive: true, force: true });
+  });
   return folder;
 }
 
@@ -108,6 +115,7 @@ export async function startRig(
   } = {},
 ): Promise<FaultRig> {
   const procman = new KillableProcman({ folder, processes, ...options });
+  started.set(folder, procman);
   context.after(() => procman.destroy());
   // `also`: so many more at the same moment.
   for (let count = 0; count <= (options.also ?? 0); count += 1) procman.start();
