@@ -68,7 +68,7 @@ test("an edit that isn't valid is undone without touching a process", async (con
   const text = fileIn(home);
   const pid = await pidOf(home);
   write(home, "{ broken");
-  const { code, out } = await procman(home.folder, ["rollback", "--name", "test"]);
+  const { code, out } = await procman(home.folder, ["rollback"]);
   assert.equal(code, 0);
   assert.match(out, /^Nothing has changed/);
   assert.deepEqual(

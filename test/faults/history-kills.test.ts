@@ -61,12 +61,13 @@ for (const point of ["service.rollback-noted", "service.rollback-begun", "servic
       JSON.stringify({ processes: [{ id: "job", cmd: `sleep ${seconds}`, autostart: true }] });
     const web = { id: "web", cmd: "sleep 1000", autostart: true };
     writeFileSync(join(folder, "part.json"), part(1_000));
-    const rig = await startRig(context, folder, [web], { env, config: { include: ["part.json"] } });
+    const profiles = { production: { env: { MODE: "production" } } };
+    const rig = await startRig(context, folder, [web], { env, config: { include: ["part.json"], profiles } });
     await eventually(() => history(rig)[0]?.active);
     const first = readFileSync(join(folder, "procman.json"), "utf8");
     writeFileSync(join(folder, "part.json"), part(2_000));
     writeFileSync(join(folder, "procman.json"), first.replace("sleep 1000", "sleep 2000"));
-    await rig.procman.api.ask("POST", "/reload?wait=20");
+    await rig.procman.api.ask("POST", "/reload?profile=production&wait=20");
     await eventually(() => history(rig)[0]?.number === 2 || undefined);
     arm(point);
     void rig.procman.api.ask("POST", "/rollback?to=1");
@@ -87,5 +88,6 @@ for (const point of ["service.rollback-noted", "service.rollback-begun", "servic
       history(rig).map(({ result }) => result),
       history(rig).map(() => "applied"),
     );
+    assert.equal(history(rig)[0]?.profile, undefined, "the profile is that of the entry, too");
     assert.deepEqual(await rig.verdict(), []);
   });

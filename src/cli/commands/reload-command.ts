@@ -95,7 +95,7 @@ export async function reload({
   return plan;
 }
 
-/** Those processes that are not up, which set the exit code. */
+/** Says which processes are not up, and sets the exit code by them. */
 export async function reportProblems(
   client: Client,
   { processes }: Pick<PlanRecord, "processes">,

@@ -67,7 +67,7 @@ export type PlanOptions = {
 };
 
 export type RollbackOptions = Pick<ActOptions, "waitSeconds" | "signal"> & {
-  /** Also if an included file has changes that are not committed, or the entry is of another machine. */
+  /** Replaces included files with changes that are not committed, too, and takes an entry of another machine. */
   readonly force?: boolean;
 };
 

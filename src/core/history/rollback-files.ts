@@ -28,11 +28,17 @@ const CHANGE = object({
   after: optional(string()),
   copy: optional(string()),
 });
-const NOTE = object({ format: literal("1"), number: integer(), main: string(), files: list(CHANGE) });
+const NOTE = object({
+  format: literal("1"),
+  number: integer(),
+  profile: optional(string()),
+  main: string(),
+  files: list(CHANGE),
+});
 
-export type FileChange = TypeOf<typeof CHANGE>;
+export type RestoredFile = TypeOf<typeof CHANGE>;
 
-type Rollback = TypeOf<typeof NOTE>;
+export type Rollback = TypeOf<typeof NOTE>;
 
 export class RollbackFiles {
   readonly #store: HistoryStore;
@@ -49,7 +55,7 @@ export class RollbackFiles {
    *
    * @throws {ProcmanError} `history-damaged`; `configuration-missing`: a file can't be read
    */
-  planned(found: SoundEntry, main: string): readonly FileChange[] {
+  planned(found: SoundEntry, main: string): readonly RestoredFile[] {
     const [old, ...included] = textsOf(found, this.#store);
     const text = old?.text ?? "";
     const patterns = patternsIn(text);
@@ -83,14 +89,15 @@ export class RollbackFiles {
   }
 
   /** Replaces the files; what was replaced until an error is taken back. @throws {ProcmanError} `configuration-missing`: a file can't be written */
-  begin({ number, main, files }: Omit<Rollback, "format">): void {
+  begin(rollback: Omit<Rollback, "format">): void {
+    const { main, files } = rollback;
     let at = "";
     try {
       for (const { file, copy } of files) {
         at = copy ?? file;
         if (copy !== undefined) writeLike(copy, file, readFileSync(file, "utf8"));
       }
-      writeWhole(this.#path, `${JSON.stringify({ format: "1", number, main, files })}\n`);
+      writeWhole(this.#path, `${JSON.stringify({ format: "1", ...rollback })}\n`);
       failpoint("service.rollback-noted");
       for (const change of files) {
         at = change.file;
@@ -103,7 +110,7 @@ export class RollbackFiles {
     }
   }
 
-  #restored(files: readonly FileChange[]): string {
+  #restored(files: readonly RestoredFile[]): string {
     try {
       restore(files);
       return "the files are as before";
@@ -141,7 +148,7 @@ export class RollbackFiles {
     rmSync(this.#path, { force: true });
   }
 
-  #replace({ file, before, after }: FileChange, main: string): void {
+  #replace({ file, before, after }: RestoredFile, main: string): void {
     if (after === undefined) return rmSync(file, { force: true });
     const text = this.#store.textOf(after);
     if (before === undefined) writeLike(file, main, text);
@@ -149,7 +156,7 @@ export class RollbackFiles {
   }
 }
 
-function restore(changes: readonly FileChange[]): void {
+function restore(changes: readonly RestoredFile[]): void {
   for (const { file, before, after, copy } of changes.toReversed()) {
     const isOld = isAt(file, before);
     if (!isOld && isAt(file, after)) {

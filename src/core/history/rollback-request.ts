@@ -5,7 +5,7 @@ import type { RollbackRecord } from "../contract/history-record.ts";
 import { uncommittedText } from "../os/uncommitted.ts";
 import { historyDiff } from "./history-reader.ts";
 import type { HistoryStore } from "./history-store.ts";
-import type { FileChange } from "./rollback-files.ts";
+import type { RestoredFile } from "./rollback-files.ts";
 import { entryNamed, type SoundEntry, shownEntry } from "./shown-history.ts";
 
 /** `to` absent: the configuration in force, if the files differ from it, else the one before it. @throws {ProcmanError} `history-unknown`, `history-damaged` */
@@ -24,7 +24,7 @@ type RestoreTarget = { readonly found: SoundEntry; readonly main: string; readon
  * configuration includes has changes that are not committed
  */
 export async function remarksOn(
-  changes: readonly FileChange[],
+  changes: readonly RestoredFile[],
   { found, main, force }: RestoreTarget,
 ): Promise<readonly string[]> {
   const { number, isForeign, host } = shownEntry(found, false);
@@ -44,7 +44,7 @@ export async function remarksOn(
   return remarks;
 }
 
-export function shownChanges(changes: readonly FileChange[]): RollbackRecord["files"] {
+export function shownChanges(changes: readonly RestoredFile[]): RollbackRecord["files"] {
   return changes.map(({ file, before, after, copy }) => ({
     file,
     change: before === undefined ? "added" : after === undefined ? "removed" : "changed",

@@ -187,7 +187,7 @@ class ServiceControl implements Control {
     );
   }
 
-  /** Of all processes; the answer may take a while. */
+  /** A request that concerns all processes; its answer may take a while. */
   async #audited<T>(request: string, carryOut: () => Promise<T>): Promise<T> {
     const what = `${request} for ${callerText(this.#caller)}`;
     this.#ports.log.audit(info(what));

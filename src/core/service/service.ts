@@ -258,7 +258,8 @@ export class ProcmanService {
     const { notes, running, lineage } = snapshot;
     const { metrics, incidents, events } = this.#reporting;
     this.#services.notes.load(notes, lineage);
-    const { config, gone } = withGoneFiles(this.scaler.resume(this.reloads.withNotedProfile(this.config)), snapshot);
+    const read = this.reloads.withNotedProfile(this.config, this.#rollbacks.underWay);
+    const { config, gone } = withGoneFiles(this.scaler.resume(read), snapshot);
     for (const file of gone)
       this.#log.warn(`${file} is gone, which the configuration includes; its processes go on until "procman reload"`);
     this.#activeConfig.sendStyle();

@@ -116,13 +116,15 @@ export class Reloads implements Subsystem {
     this.#rollout?.retire();
   }
 
-  /** The configuration with the profile that a reload has asked an earlier service for. */
-  withNotedProfile(config: Config): Config {
+  /** The configuration with the profile that a reload, or the `rollback` under way, has asked an earlier service for. */
+  withNotedProfile(config: Config, rollback: { readonly profile?: string } | undefined): Config {
     const { source, profile: ofRun } = this.#options;
     const { notes, log } = this.#context;
-    const noted = notes.read(":profile");
-    if (source === undefined || noted === undefined || noted.ofRun !== ofRun || noted.profile === config.profile)
-      return config;
+    const isCutOff = rollback !== undefined && notes.read(":config") !== undefined && !notes.read(":reload");
+    const noted = isCutOff ? { profile: rollback.profile, ofRun } : notes.read(":profile");
+    if (source === undefined || noted === undefined || noted.ofRun !== ofRun) return config;
+    // After a rollback that was cut off, `config` may be the one before: without its profile the files may be invalid.
+    if (noted.profile === config.profile && !isCutOff) return config;
     try {
       return withFixedSettings(source(undefined, noted.profile, "apply"), config);
     } catch (error) {
@@ -164,7 +166,7 @@ export class Reloads implements Subsystem {
     return operations.isUnderWay("reload") ? undefined : this.#unapplied?.lookAt(specs.config);
   }
 
-  /** Of the reload that is under way, when it is over; else of the last one. */
+  /** Whether the reload that is under way is taken back, once it is over; without one, whether the last one was. */
   async wasTakenBack(): Promise<boolean> {
     await this.#rollout?.done;
     return this.#wasRolledBack;

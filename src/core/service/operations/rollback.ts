@@ -5,7 +5,7 @@
 import { ProcmanError, reasonOf } from "../../base/errors.ts";
 import type { Caller, RollbackOptions } from "../../contract/control.ts";
 import type { RollbackRecord } from "../../contract/history-record.ts";
-import { RollbackFiles } from "../../history/rollback-files.ts";
+import { type Rollback, RollbackFiles } from "../../history/rollback-files.ts";
 import { entryToRestore, remarksOn, shownChanges } from "../../history/rollback-request.ts";
 import type { SoundEntry } from "../../history/shown-history.ts";
 import type { Subsystem } from "../subsystem.ts";
@@ -30,7 +30,12 @@ export class Rollbacks implements Subsystem {
 
   /** The reload of the one that an earlier service has begun is under way again, or done. */
   recover(): void {
-    if (this.#files.underWay !== undefined) void this.#follow(this.#reloads.wasTakenBack());
+    if (this.underWay !== undefined) void this.#follow(this.#reloads.wasTakenBack());
+  }
+
+  /** The rollback that this service, or an earlier one, has begun. */
+  get underWay(): Rollback | undefined {
+    return this.#files.underWay;
   }
 
   retire(): void {
@@ -55,11 +60,12 @@ export class Rollbacks implements Subsystem {
     // Other requests may have come meanwhile.
     this.#check(what);
     const files = this.#files.planned(found, main);
-    this.#files.begin({ number: found.number, main, files });
+    const { number, entry } = found;
+    this.#files.begin({ number, main, files, ...(entry.profile !== undefined && { profile: entry.profile }) });
     const begun = await this.#reload(found, caller);
     const done = this.#follow(begun.work.then((failure) => failure !== undefined));
     const plan = waitSeconds === undefined ? begun.plan : await this.#settled(begun, done, { waitSeconds, signal });
-    return { ...plan, rollbackTo: found.number, files: shownChanges(files), remarks };
+    return { ...plan, rollbackTo: number, files: shownChanges(files), remarks };
   }
 
   /** @throws {ProcmanError} `reload-running` */
