@@ -9,7 +9,7 @@ import type {
   ToKeeper,
 } from "../../src/core/ipc/keeper-protocol.ts";
 
-export type Command = "start" | "stop" | "restart" | "block" | "unblock";
+export type Command = "start" | "stop" | "restart" | "block" | "unblock" | "sleep" | "wake";
 
 /** A command of an operator, and the run at that time. */
 export type IssuedCommand = { readonly command: Command; readonly id: string; readonly run: number };

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Dependency, ProcessDefinition } from "../../src/core/supervisor/definition.ts";
 import type { Process } from "../../src/core/supervisor/process.ts";
 import type { Policy } from "../../src/core/supervisor/restart-policy.ts";
+import { isAsleep } from "../../src/core/supervisor/verdict.ts";
 import { POLICY } from "../support/fakes.ts";
 import { keyOf, Machine, processOf } from "./machine-model.ts";
 import { Service, type Turn } from "./service-model.ts";
@@ -24,6 +25,8 @@ export type Bounds = {
 const SETTLE_STEPS = 120;
 
 const COMMANDS = ["start", "stop", "restart", "block", "unblock"] as const;
+/** Of what sleeps: it has no client, or one comes. */
+const SLEEP_COMMANDS = ["sleep", "wake"] as const;
 
 class World {
   readonly machine: Machine;
@@ -60,7 +63,10 @@ class World {
     const { machine, service, budget } = this;
     const found: string[] = [];
     if (service.isStarted && budget.commands > 0)
-      for (const { id } of this.#definitions) found.push(...COMMANDS.map((command) => `${command} ${id}`));
+      for (const { id, policy } of this.#definitions) {
+        const further = policy.idleMs === undefined ? [] : SLEEP_COMMANDS;
+        found.push(...[...COMMANDS, ...further].map((command) => `${command} ${id}`));
+      }
     if (service.turn.length > 0) found.push("turn");
     if (machine.toKeeper.length > 0) found.push("toKeeper");
     if (machine.toService.length > 0) found.push("toService");
@@ -102,7 +108,7 @@ class World {
     const { machine, service, budget } = this;
     const [what = "", whom = "", how = ""] = move.split(" ");
     const child = machine.children.find(({ slot }) => slot === whom);
-    const command = COMMANDS.find((each) => each === what);
+    const command = [...COMMANDS, ...SLEEP_COMMANDS].find((each) => each === what);
     if (command !== undefined) {
       budget.commands -= 1;
       return this.#inTurn(() => service.command(command, whom));
@@ -312,6 +318,7 @@ class World {
     const living = Math.max(0, ...children.filter(({ slot }) => processOf(slot) === id).map((child) => child.run));
     const failure = `${command} of ${id} at run ${run} was not completed: run ${living} lives, ${JSON.stringify(states)}`;
     if (command === "stop") return living === 0 ? undefined : failure;
+    if (command === "sleep") return living === 0 && states.every(isAsleep) ? undefined : failure;
     if (command === "block" || command === "unblock") return isBlocked === (command === "block") ? undefined : failure;
     // It will be started once its dependency is there.
     if (states[0]?.status === "waiting") return undefined;

@@ -12,6 +12,7 @@ import type { Process } from "../../src/core/supervisor/process.ts";
 import type { Transition } from "../../src/core/supervisor/slot.ts";
 import { decodeSnapshot, type ProcessSnapshot } from "../../src/core/supervisor/snapshot.ts";
 import { Supervisor } from "../../src/core/supervisor/supervisor.ts";
+import { isRunning } from "../../src/core/supervisor/verdict.ts";
 import { type Command, type IssuedCommand, keyOf, type Machine } from "./machine-model.ts";
 
 /** Collects the `setImmediate` calls of the code under test. */
@@ -146,6 +147,9 @@ export class Service {
   command(command: Command, id: string): void {
     const process = this.supervisor.find(id);
     const run = Math.max(...process.states.map((state) => state.run));
+    // A client wakes nothing else, and only what runs has clients that go.
+    if (command === "wake" && !process.isDormant) return;
+    if (command === "sleep" && !process.states.every(isRunning)) return;
     try {
       process[command]();
       this.accepted = { command, id, run };
