@@ -218,6 +218,19 @@ test("instances are replicas where they differ by what the target gives them, el
   );
 });
 
+test("what sleeps without clients listens itself where they come, and no time of it changes with that", () => {
+  const process = { ...WEB, cmd: "node server.js --port {port}", port: 5000, ready: { port: 5000 } };
+  const text = allOf("systemd", {
+    processes: [{ ...process, terminateTimeout: 5, restartDelayMs: 5_000, idle: { port: 3000, after: 60 } }],
+  });
+  assert.match(text, /--port 3000/);
+  assert.match(text, /PORT=3000/);
+  assert.match(text, /127\.0\.0\.1\/3000/);
+  assert.match(text, /TimeoutStopSec=5/);
+  assert.match(text, /RestartSec=5/);
+  assert.doesNotMatch(text, /5000/);
+});
+
 test("what a target can't do at all blocks the export of the process, with the remedy", () => {
   const blocked = (target: TargetName, processes: readonly object[]): readonly string[] =>
     noteTexts(exported(target, { processes }).notes.filter(({ blocks }) => blocks === true));

@@ -52,8 +52,12 @@ function awake(spec: ProcessSpec): ProcessSpec {
   if (front === undefined || cluster !== undefined || port === undefined) return spec;
   const own = new RegExp(`(?<!\\d)${port}(?!\\d)`, "g");
   const { command, cwd, env, policy, ready, health } = rest;
-  const texts = JSON.stringify({ command, cwd, env, policy, ready, health });
-  return { ...rest, ...(JSON.parse(texts.replace(own, String(front.port))) as typeof rest), port: front.port };
+  const moved = (key: string, value: unknown): unknown => {
+    if (typeof value === "string") return value.replace(own, String(front.port));
+    return key === "port" && value === port ? front.port : value;
+  };
+  const parts = JSON.stringify({ command, cwd, env, policy, ready, health });
+  return { ...rest, ...(JSON.parse(parts, moved) as typeof rest), port: front.port };
 }
 
 /** Nobody expects a secret of a command line in a file that is published. */
