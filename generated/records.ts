@@ -398,7 +398,7 @@ export type Signalling = {
 
 /** Input for a process: `text`, or `data`. */
 export type ProcessInput = {
-  /** Text, to which nothing is added: a line ends with its own `\n`. */
+  /** Text, to which nothing is added: a line ends with its own `\n`, which is the key Enter on a terminal (`tty`). */
   readonly text?: string;
   /** Bytes in base64, in place of `text`. */
   readonly data?: string;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProcmanError } from "../core/base/errors.ts";
+import type { ProcessInput } from "../core/contract/control.ts";
 import { type InputControl, InputQueue } from "./input-queue.ts";
 
 const ignore = (): void => undefined;
@@ -22,8 +23,8 @@ class Pipe implements InputControl {
     return Buffer.concat(this.requests).toString();
   }
 
-  async input(id: string, { data = "" }: { readonly data?: string }): Promise<{ process: string; bytes: number }> {
-    const bytes = Buffer.from(data, "base64");
+  async input(id: string, { text, data = "" }: ProcessInput): Promise<{ process: string; bytes: number }> {
+    const bytes = text === undefined ? Buffer.from(data, "base64") : Buffer.from(text);
     const taken = Math.min(this.room, bytes.length);
     this.room -= taken;
     this.requests.push(bytes.subarray(0, taken));
@@ -104,4 +105,18 @@ test("a process that never reads makes a line wait, and refuses what would be mo
   await assert.rejects(queue.send(Buffer.alloc(100_000)), { code: "input-full", message: /1000000 bytes wait for it/ });
   assert.equal(await queue.drop(), 1_000_000);
   assert.equal(await first, false);
+});
+
+test("a text is sent as text, so that a terminal gets Enter; where the pipe has cut a character, the rest as bytes", async () => {
+  const pipe = new Pipe(4, 100);
+  const sent: string[] = [];
+  const control: InputControl = {
+    input: (id, input) => {
+      sent.push(...Object.keys(input));
+      return pipe.input(id, input);
+    },
+  };
+  assert.equal(await new InputQueue(control, "web", ignore).send("one€\n"), true);
+  assert.equal(pipe.text, "one€\n");
+  assert.deepEqual(sent, ["text", "data"]);
 });

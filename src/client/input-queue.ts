@@ -1,6 +1,6 @@
 /** Input for one process, in order: while the process doesn't read, what there is no room for waits here. */
 import { ProcmanError } from "../core/base/errors.ts";
-import type { Control } from "../core/contract/control.ts";
+import type { Control, ProcessInput } from "../core/contract/control.ts";
 import { pause } from "./subscription.ts";
 
 /** Bytes of a request: what a pipe holds. */
@@ -38,17 +38,19 @@ export class InputQueue {
   }
 
   /**
-   * Resolves when the process has all of it in its pipe; with false, if it was dropped before. Who catches an error can
+   * A text is typed: on a terminal its line ends are the key Enter. Resolves when the process has all of it in its pipe; with false, if it was dropped before. Who catches an error can
    * drop what waits before any of it is sent.
    *
    * @throws {ProcmanError} those of `Control.input`; `input-full` only if too much waits already
    */
-  send(bytes: Uint8Array): Promise<boolean> {
+  send(typed: Uint8Array | string): Promise<boolean> {
+    const isText = typeof typed === "string";
+    const bytes = isText ? new TextEncoder().encode(typed) : typed;
     if (this.#waiting > 0 && this.#waiting + bytes.length > MOST_WAITING_BYTES)
       return Promise.reject(this.#tooMuch(bytes.length));
     this.#waiting += bytes.length;
     const { signal } = this.#dropping;
-    const sent = this.#last.then(() => this.#deliver(bytes, signal));
+    const sent = this.#last.then(() => this.#deliver(bytes, isText, signal));
     // Its caller gets the error; what follows it is tried all the same.
     this.#last = sent.catch(() => undefined);
     return sent;
@@ -63,12 +65,12 @@ export class InputQueue {
     return this.#last.then(() => all - this.#taken);
   }
 
-  async #deliver(bytes: Uint8Array, signal: AbortSignal): Promise<boolean> {
+  async #deliver(bytes: Uint8Array, isText: boolean, signal: AbortSignal): Promise<boolean> {
     let rest = bytes;
     try {
       for (let pauseMs = FIRST_MS; rest.length > 0 && !signal.aborted; ) {
         const part = rest.subarray(0, REQUEST_BYTES);
-        const taken = await this.#try(part);
+        const taken = await this.#try(isText ? textInput(part) : { data: base64Of(part) }, part.length);
         this.#taken += taken;
         this.#waiting -= taken;
         rest = rest.subarray(taken);
@@ -91,10 +93,10 @@ export class InputQueue {
   }
 
   /** How many bytes the pipe had room for. */
-  async #try(part: Uint8Array): Promise<number> {
+  async #try(input: ProcessInput, length: number): Promise<number> {
     try {
-      await this.#control.input(this.#id, { data: base64Of(part) });
-      return part.length;
+      await this.#control.input(this.#id, input);
+      return length;
     } catch (error) {
       if (error instanceof ProcmanError && error.code === "input-full") return error.taken ?? 0;
       throw error;
@@ -105,6 +107,12 @@ export class InputQueue {
     const why = `it doesn't read its input, and ${this.#waiting} bytes wait for it`;
     return new ProcmanError("input-full", `Cannot send ${bytes} bytes to "${this.#id}": ${why}`, { taken: 0 });
   }
+}
+
+/** Bytes, if a character is cut: the pipe had room for a part of it. */
+function textInput(part: Uint8Array): ProcessInput {
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(part);
+  return text.includes("\uFFFD") ? { data: base64Of(part) } : { text };
 }
 
 /** Base64, also in browsers. */

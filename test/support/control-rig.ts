@@ -170,10 +170,11 @@ export function controlRig() {
       },
     },
     actions,
-    typeInto: ({ id }, bytes) => {
+    typeInto: ({ id }, typed) => {
+      const bytes = Buffer.from(typed);
       const taken = Math.min(room.bytes, bytes.length);
       room.bytes -= taken;
-      if (taken > 0 || bytes.length === 0) inputs.push(`${id} ${Buffer.from(bytes.subarray(0, taken))}`);
+      if (taken > 0 || bytes.length === 0) inputs.push(`${id} ${bytes.subarray(0, taken)}`);
       if (taken === bytes.length) return taken;
       const full = `its pipe is full: ${taken} of ${bytes.length} bytes were taken`;
       throw new ProcmanError("input-full", `Cannot send to "${id}": ${full}`, { taken });

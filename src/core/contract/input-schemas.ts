@@ -98,7 +98,12 @@ export const BASE64 = "^[A-Za-z0-9+/]*={0,2}$";
 
 export const PROCESS_INPUT = object(
   {
-    text: optional(string({ description: "Text, to which nothing is added: a line ends with its own `\\n`." })),
+    text: optional(
+      string({
+        description:
+          "Text, to which nothing is added: a line ends with its own `\\n`, which is the key Enter on a terminal (`tty`).",
+      }),
+    ),
     data: optional(string({ pattern: BASE64, description: "Bytes in base64, in place of `text`." })),
     size: optional(
       object(

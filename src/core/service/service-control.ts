@@ -152,16 +152,17 @@ class ServiceControl implements Control {
   }
 
   async input(id: string, input: ProcessInput): Promise<InputRecord> {
-    const bytes = inputBytes(input);
+    const typed = typedIn(input);
     const { screens, typeInto } = this.#ports;
     if (input.size !== undefined) await screens.resize(this.#findOne(id), input.size);
     const type = (): InputRecord => {
       const process = this.#findOne(id);
-      return { process: process.id, bytes: typeInto(process, bytes) };
+      return { process: process.id, bytes: typeInto(process, typed) };
     };
     // At a terminal, each key is an input; what is empty only asks, or sizes the terminal.
-    const isNoted = bytes.length > 0 && !screens.isWatching(id, this.#caller);
-    return isNoted ? this.#runAudited(`input of ${bytes.length} bytes`, id, type) : type();
+    const length = Buffer.byteLength(typed);
+    const isNoted = length > 0 && !screens.isWatching(id, this.#caller);
+    return isNoted ? this.#runAudited(`input of ${length} bytes`, id, type) : type();
   }
 
   async *screen(id: string, signal: AbortSignal): AsyncGenerator<ScreenItem> {
@@ -401,8 +402,8 @@ function notOne(what: string, why: string): ProcmanError {
 }
 
 /** @throws {ProcmanError} `input-invalid` */
-function inputBytes({ text, data }: ProcessInput): Buffer {
-  if (text !== undefined && data === undefined) return Buffer.from(text);
+function typedIn({ text, data }: ProcessInput): Buffer | string {
+  if (text !== undefined && data === undefined) return text;
   if (data !== undefined && text === undefined) return Buffer.from(data, "base64");
   throw new ProcmanError("input-invalid", 'Cannot send: the input is either "text" or "data"', {
     faults: [{ place: "body", message: 'must have either "text" or "data"' }],
@@ -442,7 +443,7 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly spawner: Pick<KeeperSpawner, "signal">;
   readonly scaler: Pick<Scaler, "scale">;
   /** Writes to its standard input; returns the number of bytes. @throws {ProcmanError} `process-not-running`, `input-refused`, `input-full` */
-  readonly typeInto: (process: Process, bytes: Uint8Array) => number;
+  readonly typeInto: (process: Process, typed: Uint8Array | string) => number;
   readonly screens: Pick<Screens, "watch" | "isWatching" | "resize">;
   readonly terminate: (why: string) => Promise<void>;
   readonly log: Pick<Log, "audit">;

@@ -359,7 +359,7 @@ export class ProcmanService {
       reloads,
       scaler,
       screens: new Screens(this.#services),
-      typeInto: (process, bytes) => typeInto(process, bytes, { specs: this.#specs, records: this.#reporting.records }),
+      typeInto: (process, typed) => typeInto(process, typed, { specs: this.#specs, records: this.#reporting.records }),
       spawner: this.#spawner,
       logAccess: this.#storedLog,
       history: this.#history.store,

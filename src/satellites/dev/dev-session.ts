@@ -281,7 +281,7 @@ class DevSession {
         input: keys,
         output: process.stdout,
         prompt: `${id}> `,
-        onLine: (line) => void this.#tried(queue.send(Buffer.from(`${line}\n`))),
+        onLine: (line) => void this.#tried(queue.send(`${line}\n`)),
         onKey: (_line, { name }) => name === "escape" && leave(),
         onLeave: leave,
       });

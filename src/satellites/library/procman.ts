@@ -218,7 +218,7 @@ export class Procman {
 
   /**
    * Types into a process or an instance, which has `"stdin": true`: writes a text, to which nothing is added, or bytes to
-   * its standard input. Resolves when all of it is in the pipe that the program reads; procman keeps nothing. Lines of
+   * its standard input. On a terminal (`"tty": true`) the line ends of a text are the key Enter. Resolves when all of it is in the pipe that the program reads; procman keeps nothing. Lines of
    * up to 4096 bytes are taken whole or not at all.
    *
    * @throws {ProcmanError} `input-full` if the program doesn't read and the pipe has no room (64 KiB): `taken` bytes were

@@ -261,7 +261,7 @@ export class LiveFeed {
     const queue = this.#queueOf(id);
     try {
       if (queue === undefined) this.#say(`Cannot send to ${id}: the connection is lost`, true);
-      else await queue.send(new TextEncoder().encode(text));
+      else await queue.send(text);
     } catch (error) {
       void queue?.drop();
       if (!this.#closing.signal.aborted) this.#say((error as Error).message, true);

@@ -23,7 +23,7 @@ const MEBIBYTE = 1_048_576;
 type Rig = {
   readonly file: string;
   /** Types into the process `repl`. */
-  readonly type: (input: string | Uint8Array, stdin?: boolean) => number;
+  readonly type: (input: string | Uint8Array, spec?: object) => number;
   /** What can be read now. */
   readonly read: () => Buffer;
   readonly closeInput: () => void;
@@ -46,12 +46,11 @@ function rig(context: TestContext, states: readonly object[] = [{ status: "runni
   const runs = states.map((state, index) => ({ slot: "repl", run: index + 1, state }));
   return {
     file,
-    type: (input, stdin = true) => {
-      const specs = { of: () => (stdin ? { stdin } : {}), config: { stateDir } };
+    type: (input, spec: object = { stdin: true }) => {
+      const specs = { of: () => spec, config: { stateDir } };
       const records = { of: () => ({ reason: "is stopped" }) };
       const process = { id: "repl", runs } as unknown as Process;
-      const bytes = typeof input === "string" ? Buffer.from(input) : input;
-      return typeInto(process, bytes, { specs, records } as unknown as Parameters<typeof typeInto>[2]);
+      return typeInto(process, input, { specs, records } as unknown as Parameters<typeof typeInto>[2]);
     },
     read: () => {
       const buffer = Buffer.alloc(MEBIBYTE);
@@ -66,6 +65,14 @@ test("input is in the pipe when the call returns, byte by byte as it was given",
   const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
   assert.deepEqual([type("a line\n"), type(bytes), type("")], [7, 256, 0]);
   assert.deepEqual(read(), Buffer.concat([Buffer.from("a line\n"), bytes]));
+});
+
+test("on a terminal the line ends of a text are the key Enter; bytes stay as they are", (context) => {
+  const { type, read } = rig(context);
+  assert.equal(type("one\ntwo\n", { tty: true }), 8);
+  assert.equal(read().toString(), "one\rtwo\r");
+  type(Buffer.from("one\n"), { tty: true });
+  assert.equal(read().toString(), "one\n");
 });
 
 test("a full pipe takes whole lines, and says how many bytes they have; what follows continues there", (context) => {
@@ -103,7 +110,7 @@ test("a line that no pipe holds is cut, and the rest follows when there is room"
 
 test("what can't be typed into is refused with the remedy", (context) => {
   const { type, file, closeInput } = rig(context);
-  assert.throws(() => type("x\n", false), {
+  assert.throws(() => type("x\n", {}), {
     code: "input-refused",
     message: 'Cannot send to "repl": it takes no input; set "stdin": true for it, and run "procman reload"',
   });

@@ -12,6 +12,7 @@ import type { Services } from "../services.ts";
 /** `PIPE_BUF` of Linux: so many bytes are taken in one piece, or not at all. */
 const PIECE = 4_096;
 const LINE_END = 10;
+const ENTER = "\r";
 /** Never waits for a reader. */
 const WRITING = constants.O_WRONLY | constants.O_NONBLOCK;
 const CLOSED = "its program has closed its standard input, or has just ended";
@@ -27,18 +28,22 @@ export function takesInput({ stdin, tty }: Pick<ProcessSpec, "stdin" | "tty">): 
 }
 
 /**
- * Never waits. Returns the number of bytes, which is that of all.
+ * Never waits. A text is typed: on a terminal its line ends are the key Enter, as programs that read keys expect it;
+ * others get them as line ends, as the terminal has it. Returns the number of bytes, which is that of all.
  *
  * @throws {ProcmanError} `input-refused`; `process-not-running`; `input-full` if the pipe has no room for all of them
  */
 export function typeInto(
   process: Process,
-  bytes: Uint8Array,
+  typed: Uint8Array | string,
   { specs, records }: Pick<Services, "specs"> & { readonly records: Pick<RecordCache, "of"> },
 ): number {
   const { id } = process;
   const what = `Cannot send to "${id}"`;
-  const refusal = whyNoInput(specs.of(id));
+  const spec = specs.of(id);
+  const bytes =
+    typeof typed === "string" ? Buffer.from(spec.tty === true ? typed.replaceAll("\n", ENTER) : typed) : typed;
+  const refusal = whyNoInput(spec);
   if (refusal !== undefined) throw new ProcmanError("input-refused", `${what}: ${refusal}`);
   const run = process.runs.flatMap(({ slot, state }) => ("pid" in state ? [{ slot, pid: state.pid }] : [])).at(-1);
   if (run === undefined) {

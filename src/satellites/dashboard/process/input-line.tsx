@@ -71,7 +71,7 @@ function useInput(id: string): LineInput {
   }, [client, id]);
   const sendOne = async (line: string): Promise<void> => {
     try {
-      await queue.send(new TextEncoder().encode(`${line}\n`));
+      await queue.send(`${line}\n`);
     } catch (error) {
       void queue.drop();
       setProblem((error as Error).message);
