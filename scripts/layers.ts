@@ -176,7 +176,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 4_442,
   "core/plugins": 1_830,
   "core/probes": 435,
-  "core/service": 14_918,
+  "core/service": 14_920,
   "core/supervisor": 3_004,
   client: 836,
   "client/connection": 1_680,

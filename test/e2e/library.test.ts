@@ -66,6 +66,21 @@ test("run finds no procman that is dying: right after a kill of all its parts it
   await procman.terminate();
 });
 
+test("patterns of the watcher begin at the folder of the program, and messages name files from there", async (context) => {
+  const { folder } = projectFolder(context);
+  mkdirSync(join(folder, "src/made"), { recursive: true });
+  const texts: string[] = [];
+  const procman = await Procman.run(
+    { name: "mine", watcher: { interval: 300, skip: ["src/made"] }, processes: [{ ...SLEEPER, watch: ["src"] }] },
+    { cwd: folder, onLine: ({ text }) => void texts.push(text) },
+  );
+  for (const file of ["src/made/out.js", "src/app.js"]) writeFileSync(join(folder, file), "");
+  const reported = await eventually(() => texts.find((text) => /\.js/.test(text)));
+  assert.match(reported, /(?<!\S)src\/app\.js/);
+  assert.doesNotMatch(reported, /out\.js/);
+  await procman.terminate();
+});
+
 test("the library runs a configuration object, controls it, and ends it", async (context) => {
   const { folder, state } = projectFolder(context);
   mkdirSync(join(folder, "app"));

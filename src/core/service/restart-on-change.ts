@@ -1,11 +1,12 @@
 /** Restarts processes and clusters for changes of watched files that they have not seen since their start. */
-import { dirname, relative } from "node:path";
+import { basename, dirname, relative } from "node:path";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { statsOf } from "../file-watcher/file-stamp.ts";
 import { RestartLoopGuard } from "../file-watcher/restart-loop-guard.ts";
 import type { ChangedFiles } from "../file-watcher/watcher.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { startFolder } from "../os/start-folder.ts";
+import { BESIDE_CONFIGURATION } from "../os/state-folder.ts";
 import type { FileChange } from "../supervisor/file-change.ts";
 import type { Process } from "../supervisor/process.ts";
 import { isIdle, isRunning } from "../supervisor/verdict.ts";
@@ -88,9 +89,10 @@ export class RestartOnChange {
   }
 }
 
-/** Messages name files by their path from this folder. */
+/** Messages name files by their path from this folder, and patterns begin there: also for a file that procman has made, from an import or the object of a program. */
 export function folderOf({ file }: Config): string {
-  return file === "" ? startFolder() : dirname(file);
+  const folder = file === "" ? startFolder() : dirname(file);
+  return basename(dirname(folder)) === BESIDE_CONFIGURATION ? dirname(dirname(folder)) : folder;
 }
 
 /** Start of the latest run that began before `at`; monotonic milliseconds. */
