@@ -18,6 +18,7 @@ import type { Config } from "../../config/spec.ts";
 import type { HistoryEntry } from "../../contract/history-record.ts";
 import { HistoryStore } from "../../history/history-store.ts";
 import { shownHistory } from "../../history/shown-history.ts";
+import { ConfigHistory } from "./config-history.ts";
 
 const sleeper = (cmd = "sleep 1000"): RawProcess => ({ id: "web", cmd, autostart: true });
 const pair = (cmd = "sleep 1000"): RawProcess => ({ ...sleeper(cmd), cluster: { instances: 2 } });
@@ -203,4 +204,35 @@ test("without room for a history, procman goes on, and says so once; a damaged e
   const warning = "Cannot read entry 1 of the history: its file has no valid content";
   await eventually(() => next.channel.printed.includes(warning) || undefined);
   await next.kept(": damaged", "procman.json had changed when the service started: applied");
+});
+
+test("a reload of 100 processes costs less than 5 ms more by its entry", async (context) => {
+  const services = { link: { commit: async () => undefined }, log: { error: assert.fail } };
+  const history = new ConfigHistory(services as never, folder(context), () => undefined);
+  const ids = Array.from({ length: 100 }, (_, index) => `web-${index}`);
+  const config = configOf("/srv", [sleeper()]);
+  const costs: number[] = [];
+  for (let edit = 0; edit < 120; edit += 1) {
+    const processes = ids.map((id) => ({ id, cmd: "node server.js", autostart: true, nice: edit % 20 }));
+    const texts = [{ file: "/srv/procman.json", text: JSON.stringify({ edit, processes }, undefined, 2) }];
+    const changes = ids.map((process) => ({
+      process,
+      action: "in-place",
+      fields: ["nice"],
+      reason: "its nice",
+      rolling: false,
+    }));
+    const plan = { configFile: "/srv/procman.json", processes: changes, settings: [], warnings: [] } as never;
+    const before = process.cpuUsage();
+    history.begin({ config: { ...config, texts }, plan, why: "asked by cli" });
+    history.finish("applied");
+    // The entry is settled after the commit, and old ones are removed.
+    await new Promise((resolve) => setImmediate(resolve));
+    const { user, system } = process.cpuUsage(before);
+    costs.push((user + system) / 1_000);
+  }
+  // The time of the processor, in which other programs don't count.
+  const median = costs.toSorted((one, other) => one - other)[costs.length / 2] ?? 0;
+  assert.ok(median < 5, `${median} ms`);
+  assert.equal(shownHistory(history.store).length, 100);
 });
