@@ -8,6 +8,8 @@ import { type Document, parseDocument } from "../core/config/document.ts";
 import { dataOf, load } from "../core/config/load.ts";
 import { profileNames } from "../core/config/profile.ts";
 import { selectorOf, selectorsIn } from "../core/contract/groups.ts";
+import { HISTORY_NAMES, type HistoryEntry } from "../core/contract/history-record.ts";
+import { changeText } from "../core/contract/history-words.ts";
 import { startFolder } from "../core/os/start-folder.ts";
 import { type TargetOptions, targetPlace } from "./target.ts";
 
@@ -32,13 +34,35 @@ export async function clusters(target: TargetOptions): Promise<readonly Completi
   return (await known(target)).filter(({ isCluster }) => isCluster);
 }
 
+/** Entries of the history, newest first. */
+export async function entries(target: TargetOptions): Promise<readonly Completion[]> {
+  return inTime(async () => {
+    const place = targetPlace(target);
+    const found = "url" in place ? await (await connectTo(place)).history() : await keptIn(place.stateDir);
+    const numbers = found.map((entry) => ({ value: String(entry.number), text: `${entry.time} ${changeText(entry)}` }));
+    return [...HISTORY_NAMES.map((value) => ({ value })), ...numbers];
+  });
+}
+
+async function keptIn(stateDir: string): Promise<readonly HistoryEntry[]> {
+  const [{ HistoryStore }, { shownHistory }] = await Promise.all([
+    import("../core/history/history-store.ts"),
+    import("../core/history/shown-history.ts"),
+  ]);
+  return shownHistory(new HistoryStore(stateDir));
+}
+
 async function known(target: TargetOptions): Promise<readonly CachedCandidates[]> {
+  return inTime(async () => {
+    const place = targetPlace(target);
+    return "url" in place || livingHolder(place.stateDir) !== undefined ? running(place) : configured(target.config);
+  });
+}
+
+async function inTime<T>(look: () => Promise<readonly T[]>): Promise<readonly T[]> {
   const timer = setTimeout(() => process.exit(), TIMEOUT_MS);
   try {
-    const place = targetPlace(target);
-    return "url" in place || livingHolder(place.stateDir) !== undefined
-      ? await running(place)
-      : await configured(target.config);
+    return await look();
   } catch {
     return [];
   } finally {

@@ -8,6 +8,7 @@ import { defineCommand, isCommand, SUMMARIES } from "./commands.ts";
 import {
   type Completion,
   clusters,
+  entries,
   groupNamesInFile,
   groupsInFile,
   ids,
@@ -88,8 +89,12 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
 /** Commands whose arguments differ. */
 const ARGUMENTS: Readonly<Record<string, (position: number, target: TargetOptions) => Promise<readonly Completion[]>>> =
   {
+    diff: async (position, target) => (position < 2 ? entries(target) : []),
     exec: async (position, target) => (position === 0 ? ids(target) : []),
+    history: async (position, target) =>
+      position === 0 ? ["list", "show"].map((value) => ({ value })) : entries(target),
     host: async (position) => (position === 0 ? ["add", "list", "remove"].map((value) => ({ value })) : []),
+    rollback: async (position, target) => (position === 0 ? entries(target) : []),
     scale: scaleWords,
     signal: async (position, target) =>
       position === 0 ? SIGNALS.map((name) => ({ value: name.slice("SIG".length) })) : ids(target),

@@ -101,6 +101,23 @@ test("groups are completed, also as bash splits them at the colon", async (conte
   assert.deepEqual(await tab(folder, "remove", "g"), []);
 });
 
+test("entries of the history are completed, newest first, also without a running procman", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  assert.deepEqual(await tab(folder, "rollback", ""), ["active", "previous"]);
+  await procman(folder, ["run", "--detach"]);
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [] }));
+  await procman(folder, ["reload"]);
+  const all = ["active", "previous", "2", "1"];
+  for (const isRunning of [true, false]) {
+    if (!isRunning) await procman(folder, ["terminate"]);
+    assert.deepEqual(await tab(folder, "rollback", ""), all);
+    assert.deepEqual(await tab(folder, "diff", "1", ""), all);
+    assert.deepEqual(await tab(folder, "history", ""), ["list", "show"]);
+    assert.deepEqual(await tab(folder, "history", "show", ""), all);
+    assert.deepEqual(await tab(folder, "rollback", "1", ""), []);
+  }
+});
+
 test("without any candidate the completion is empty and prints no message", async (context) => {
   const { folder } = homeOf(context, []);
   writeFileSync(join(folder, "procman.json"), "{ no JSON");
