@@ -1,6 +1,6 @@
 /** A rollback while no procman runs: only the files are put back. */
 import { ProcmanError } from "../core/base/errors.ts";
-import { load } from "../core/config/load.ts";
+import { check, load } from "../core/config/load.ts";
 import type { RollbackRecord } from "../core/contract/history-record.ts";
 import { HistoryStore } from "../core/history/history-store.ts";
 import { RollbackFiles } from "../core/history/rollback-files.ts";
@@ -12,7 +12,7 @@ import { type TargetOptions, targetLocation } from "./target.ts";
 export async function restoreFiles(
   entry: string | undefined,
   target: TargetOptions,
-  force: boolean,
+  { force, dryRun }: { readonly force: boolean; readonly dryRun: boolean },
 ): Promise<Pick<RollbackRecord, "rollbackTo" | "files" | "remarks">> {
   const { stateDir, file: main } = targetLocation(target);
   if (main === undefined) throw new ProcmanError("configuration-missing", "Cannot roll back: no file is known");
@@ -21,13 +21,20 @@ export async function restoreFiles(
   const files = new RollbackFiles(store, stateDir);
   const changes = files.planned(found, main);
   const remarks = await remarksOn(changes, { found, main, force });
+  const restored = { rollbackTo: found.number, files: shownChanges(changes), remarks };
+  const { profile } = found.entry;
+  if (dryRun) {
+    const [text, ...included] = files.textsAt(found, main);
+    check(text, { included, ...(profile !== undefined && { profile }) });
+    return restored;
+  }
   files.begin({ number: found.number, main, files: changes });
   try {
-    load(main, startFolder(main), found.entry.profile);
+    load(main, startFolder(main), profile);
   } catch (error) {
     files.takeBack();
     throw error;
   }
   files.end();
-  return { rollbackTo: found.number, files: shownChanges(changes), remarks };
+  return restored;
 }

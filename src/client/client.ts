@@ -164,7 +164,11 @@ export class Client implements Control {
 
   async rollback(to?: string, options: RollbackOptions = {}): Promise<RollbackRecord> {
     return (await this.#ask("rollback", {
-      query: { to, wait: options.waitSeconds, ...(options.force && { force: true }) },
+      query: {
+        ...{ to, wait: options.waitSeconds },
+        ...(options.force && { force: true }),
+        ...(options.dryRun && { dryRun: true }),
+      },
       options,
     })) as RollbackRecord;
   }

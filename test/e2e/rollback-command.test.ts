@@ -77,6 +77,42 @@ test("an edit that isn't valid is undone without touching a process", async (con
   );
 });
 
+test("--dry-run shows what a rollback would do, or why it is refused, and changes nothing", async (context) => {
+  const home = await started(context, { include: ["conf.d/*.json"] });
+  const { folder } = home;
+  const first = fileIn(home);
+  mkdirSync(join(folder, "conf.d"));
+  write(home, JSON.stringify({ processes: [{ id: "job", ...SLEEPER }] }), "conf.d/job.json");
+  const second = textOf([{ id: "web", ...SLEEPER, cmd: "sleep 2000" }], { include: ["conf.d/*.json"] });
+  await applied(home, second);
+  const pid = await pidOf(home);
+  const dry = await procman(folder, ["rollback", "--dry-run"]);
+  assert.deepEqual([dry.code, dry.err], [0, ""]);
+  assert.match(
+    dry.out,
+    /^ID +ACTION +WHY\nweb +restart +its cmd has changed\njob +stop +.*\n.*job\.json would be gone, as of entry 1; the text of before would be in .*\n.*procman\.json would get its text of entry 1; /,
+  );
+  assert.deepEqual([fileIn(home), await pidOf(home)], [second, pid]);
+  assert.deepEqual(
+    ["procman.json.before-rollback", "conf.d/job.json"].map((name) => existsSync(join(folder, name))),
+    [false, true],
+  );
+  await kept(home, 2);
+  const record = JSON.parse((await procman(folder, ["rollback", "1", "--json"])).out) as RollbackRecord;
+  assert.deepEqual(
+    record.processes.map(({ process, action }) => [process, action]),
+    (JSON.parse((await procman(folder, ["rollback", "2", "--dry-run", "--json"])).out) as RollbackRecord).processes.map(
+      ({ process, action }) => [process, action === "start" ? "stop" : action],
+    ),
+  );
+  assert.equal(fileIn(home), first);
+  assert.equal((await procman(folder, ["terminate"])).code, 0);
+  const without = await procman(folder, ["rollback", "2", "--dry-run"]);
+  assert.equal(without.code, 69);
+  assert.match(without.out, /job\.json would get its text of entry 2\.\n.*procman\.json would get its text/);
+  assert.equal(fileIn(home), first);
+});
+
 test("what can't be rolled back is refused, and the file stays", async (context) => {
   const home = await started(context);
   const { folder, state } = home;

@@ -16,7 +16,12 @@ import { reportProblems } from "./reload-command.ts";
 const DEFAULT_TIMEOUT_SECONDS = 300;
 const LONGEST_SECONDS = 3_600;
 
-type Options = TargetOptions & { readonly force?: boolean; readonly timeout?: number; readonly json?: boolean };
+type Options = TargetOptions & {
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+  readonly timeout?: number;
+  readonly json?: boolean;
+};
 
 export function define(parent: Command): void {
   withTarget(
@@ -27,6 +32,7 @@ export function define(parent: Command): void {
       ),
   )
     .argument("[entry]", ENTRY_HELP)
+    .option("--dry-run", "only show what it would do, or why it is refused")
     .option(
       "--force",
       "also replace included files with changes that Git has not committed; also take an entry of another machine",
@@ -42,7 +48,7 @@ export function define(parent: Command): void {
 
 async function rollback(
   entry: string | undefined,
-  { force = false, timeout = DEFAULT_TIMEOUT_SECONDS, json = false, ...target }: Options,
+  { dryRun = false, force = false, timeout = DEFAULT_TIMEOUT_SECONDS, json = false, ...target }: Options,
 ): Promise<void> {
   const since = Date.now();
   try {
@@ -52,30 +58,33 @@ async function rollback(
         doing: () => "rolling back",
         continues: () => `the rollback continues, "${asTyped("status", target)}" shows the processes`,
       },
-      client.rollback(entry, { waitSeconds: timeout, ...(force && { force }) }),
+      client.rollback(entry, { ...(dryRun ? { dryRun } : { waitSeconds: timeout }), force }),
     );
     if (json) process.stdout.write(`${printableJson(record, 2)}\n`);
     else {
       printPlan(record);
-      printFiles(record);
+      printFiles(record, dryRun);
     }
     await reportProblems(client, record, since);
   } catch (error) {
     if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon || error.cause !== undefined) throw error;
     if (error.code !== "no-daemon" || target.host !== undefined || target.name !== undefined) throw error;
     const { restoreFiles } = await import("../restored-files.ts");
-    const restored = await restoreFiles(entry, target, force);
+    const restored = await restoreFiles(entry, target, { force, dryRun });
     if (json) process.stdout.write(`${printableJson(restored, 2)}\n`);
-    else printFiles(restored);
+    else printFiles(restored, dryRun);
     throw error;
   }
 }
 
-function printFiles({ rollbackTo, files, remarks }: Pick<RollbackRecord, "rollbackTo" | "files" | "remarks">): void {
+type RestoredFiles = Pick<RollbackRecord, "rollbackTo" | "files" | "remarks">;
+
+function printFiles({ rollbackTo, files, remarks }: RestoredFiles, isDryRun: boolean): void {
   for (const remark of remarks) process.stderr.write(`procman: ${printable(remark)}\n`);
+  const [has, gone, stays] = isDryRun ? ["would get", "would be gone", "would be"] : ["has", "is gone", "is"];
   const lines = files.map(({ file, change, copy }) => {
-    const what = change === "removed" ? "is gone, as" : "has its text";
-    return `${file} ${what} of entry ${rollbackTo}${copy === undefined ? "" : `; the text of before is in ${copy}`}.`;
+    const what = change === "removed" ? `${gone}, as` : `${has} its text`;
+    return `${file} ${what} of entry ${rollbackTo}${copy === undefined ? "" : `; the text of before ${stays} in ${copy}`}.`;
   });
   process.stdout.write(`${printable(lines.join("\n") || `The files have the text of entry ${rollbackTo} already.`)}\n`);
 }

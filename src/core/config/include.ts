@@ -25,6 +25,8 @@ export type IncludeContext = {
   readonly cwd: string;
   /** The text of one of the files, as it would be after an edit. */
   readonly edited?: ConfigText | undefined;
+  /** The files that it includes, in place of those on the disk. */
+  readonly given?: readonly ConfigText[] | undefined;
 };
 
 type WithIncluded = {
@@ -72,7 +74,12 @@ function isIncludeList(value: unknown): value is readonly string[] {
 
 type Reading = { readonly texts: readonly ConfigText[]; readonly faults: readonly SyntaxFault[] };
 
-function readAll(main: Document, include: readonly string[], { file, folder, cwd, edited }: IncludeContext): Reading {
+function readAll(
+  main: Document,
+  include: readonly string[],
+  { file, folder, cwd, edited, given }: IncludeContext,
+): Reading {
+  if (given !== undefined) return { texts: given, faults: [] };
   const faultAt = (path: JsonPath, message: string): SyntaxFault => {
     const place = main.place(path);
     return { ...place, path: showPath(place.path), message };

@@ -45,6 +45,8 @@ export type CheckOptions = {
   readonly startsNamed?: boolean;
   /** The text of an included file as it would be after an edit. */
   readonly edited?: ConfigText;
+  /** The files that it includes, in place of those on the disk. */
+  readonly included?: readonly ConfigText[];
   /** The number of instances that "max" means. Default: one for each processor. */
   readonly parallelism?: number;
   /** Overrides the numbers of instances, by cluster. */
@@ -99,11 +101,14 @@ export function resolveConfiguration(input: unknown, options: CheckOptions = {})
 }
 
 function checked(input: unknown, options: CheckOptions, checkContext: CheckContext): CheckedConfiguration {
-  const { file = "", shownAs = file, cwd = startFolder(file), profile, allProfiles = false, scale, edited } = options;
+  const { file = "", shownAs = file, cwd = startFolder(file), profile, allProfiles = false, scale } = options;
   const main = typeof input === "string" ? parseDocument(withoutBom(input), shownAs) : dataDocument(input);
   const folder = file === "" ? options.cwd : checkContext.folder;
   const path = file === "" ? "" : resolve(cwd, file);
-  const { document, texts, ofFile } = withIncluded(main, { file: path, folder, cwd: namedFrom(path, shownAs), edited });
+  const { document, texts, ofFile } = withIncluded(main, {
+    ...{ file: path, folder, cwd: namedFrom(path, shownAs) },
+    ...{ edited: options.edited, given: options.included },
+  });
   const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
   const context = { ...checkContext, ...(path !== "" && { files: [path, ...texts.map((each) => each.file)] }) };
   const outcome = checkAll(document, [profile, ...others], {

@@ -69,6 +69,8 @@ export type PlanOptions = {
 export type RollbackOptions = Pick<ActOptions, "waitSeconds" | "signal"> & {
   /** Replaces included files with changes that are not committed, too, and takes an entry of another machine. */
   readonly force?: boolean;
+  /** Changes nothing, and resolves with what it would do. */
+  readonly dryRun?: boolean;
 };
 
 export interface Control {

@@ -52,8 +52,9 @@ export const HISTORY_ROUTES = {
     output: { kind: "json", schema: "RollbackRecord" },
     errors: [404, 409, 504],
     answer: (control, { query, signal }) => {
-      const { to, force = false, wait } = query as ParameterValues<typeof ROLLBACK>;
-      return control.rollback(to, { ...(wait !== undefined && { waitSeconds: wait, signal }), force });
+      const { to, force = false, dryRun = false, wait } = query as ParameterValues<typeof ROLLBACK>;
+      const waiting = wait === undefined ? {} : { waitSeconds: wait, signal };
+      return control.rollback(to, { ...waiting, force, dryRun });
     },
   },
 } as const satisfies Readonly<Record<string, Route>>;

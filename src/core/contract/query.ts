@@ -163,6 +163,11 @@ export const ROLLBACK = {
       "`1`: also if an included file has changes that are not committed, or the entry is of another machine.",
     schema: { type: "boolean" },
   },
+  dryRun: {
+    kind: "flag",
+    description: "`1`: changes nothing, and answers with what it would do, or refuses by the same errors.",
+    schema: { type: "boolean" },
+  },
 } as const satisfies Parameters;
 
 export const START = {

@@ -9,7 +9,7 @@ import { isNotFound, ProcmanError, reasonOf } from "../base/errors.ts";
 import { globTest } from "../base/glob.ts";
 import { integer, list, literal, object, optional, string, type TypeOf } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
-import { readFound } from "../config/config-file.ts";
+import { type ConfigText, displayPath, readFound } from "../config/config-file.ts";
 import { parseDocument, withoutBom } from "../config/document.ts";
 import { includesOf } from "../config/include.ts";
 import { includedPaths } from "../config/include-patterns.ts";
@@ -18,7 +18,7 @@ import { replaceText, writeLike } from "../os/edited-file.ts";
 import { printError } from "../os/error-output.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { textsOf } from "./history-reader.ts";
-import { HistoryStore, hashOf } from "./history-store.ts";
+import { HistoryStore, hashOf, type KeptText } from "./history-store.ts";
 import type { SoundEntry } from "./shown-history.ts";
 
 /** `before`, `after`: digests; absent: there is no file. `copy`: where the present text is. */
@@ -56,21 +56,17 @@ export class RollbackFiles {
    * @throws {ProcmanError} `history-damaged`; `configuration-missing`: a file can't be read
    */
   planned(found: SoundEntry, main: string): readonly RestoredFile[] {
-    const [old, ...included] = textsOf(found, this.#store);
-    const text = old?.text ?? "";
-    const patterns = patternsIn(text);
-    const wanted = new Map(
-      [...included, { file: old?.file ?? main, text }].map((each) => [
-        placeNow(each.file, { from: old?.file ?? main, to: main }),
-        each.text,
-      ]),
+    const [first, ...included] = this.textsAt(found, main);
+    const patterns = patternsIn(first.text);
+    const wanted = [...included, first];
+    const others = includedPaths(patterns, dirname(main), main).filter(
+      ({ file }) => !wanted.some((each) => each.file === file),
     );
-    const others = includedPaths(patterns, dirname(main), main).filter(({ file }) => !wanted.has(file));
-    const files: readonly (readonly [string, string | undefined])[] = [
-      ...others.map(({ file }) => [file, undefined] as const),
+    const files: readonly { readonly file: string; readonly text?: string }[] = [
+      ...others.map(({ file }) => ({ file })),
       ...wanted,
     ];
-    return files.flatMap(([file, next]) => {
+    return files.flatMap(({ file, text: next }) => {
       const before = readFound(file, file)?.text;
       if (before === next) return [];
       return {
@@ -79,6 +75,17 @@ export class RollbackFiles {
         ...(next !== undefined && { after: hashOf(next) }),
       };
     });
+  }
+
+  /** The texts of an entry, for a configuration that is at `main` now; that of the main file comes first. @throws {ProcmanError} `history-damaged` */
+  textsAt(found: SoundEntry, main: string): readonly [ConfigText, ...ConfigText[]] {
+    const [old = { file: main, text: "" }, ...included] = textsOf(found, this.#store);
+    const folder = dirname(main);
+    const atNow = ({ file, text }: KeptText): ConfigText => {
+      const place = placeNow(file, { from: old.file, to: main });
+      return { file: place, shownAs: displayPath(place, folder), text };
+    };
+    return [atNow(old), ...included.map(atNow)];
   }
 
   /** The rollback that is under way; a note without valid content is none. */

@@ -272,7 +272,8 @@ export class Procman {
   /**
    * Puts the texts of an earlier configuration back into its files, and applies it, as a whole or not at all. Without
    * `to`: the configuration in force, if the files differ from it, else the one before it. The text that is replaced stays
-   * beside each file, as `procman.jsonc.before-rollback`.
+   * beside each file, as `procman.jsonc.before-rollback`. With `dryRun: true` it changes nothing, and resolves with what
+   * it would do.
    *
    * @throws {ProcmanError} `history-unknown`, `history-damaged`; `rollback-refused` if an included file has changes that
    * are not committed, or the entry is of another machine (`force: true` does it anyway); those of `reload`
@@ -282,11 +283,16 @@ export class Procman {
    */
   async rollback(
     to?: number | "active" | "previous",
-    { waitSeconds = WAIT_SECONDS, force = false }: WaitOptions & { readonly force?: boolean } = {},
+    {
+      waitSeconds = WAIT_SECONDS,
+      force = false,
+      dryRun = false,
+    }: WaitOptions & { readonly force?: boolean; readonly dryRun?: boolean } = {},
   ): Promise<RollbackRecord> {
     return (await this.#control()).rollback(to === undefined ? undefined : String(to), {
       ...(waitSeconds !== 0 && { waitSeconds }),
       ...(force && { force }),
+      ...(dryRun && { dryRun }),
     });
   }
 

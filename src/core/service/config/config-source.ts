@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { compact } from "../../base/compact.ts";
-import { readHere } from "../../config/config-file.ts";
+import { type ConfigText, readHere } from "../../config/config-file.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { check } from "../../config/load.ts";
 import { likelyPorts, type PortChoice, reservedPorts } from "../../config/port-choice.ts";
@@ -12,9 +12,9 @@ import { startFolder } from "../../os/start-folder.ts";
 
 /**
  * What a reading is for: `look` changes nothing; `check` neither, and its warnings have what a start would lack here;
- * `apply` reserves the ports of "auto".
+ * `apply` reserves the ports of "auto". Texts: as `check`, in place of the files; that of the main one comes first.
  */
-export type ConfigReading = "look" | "check" | "apply";
+export type ConfigReading = "look" | "check" | "apply" | readonly ConfigText[];
 
 /**
  * Reads the file at each call.
@@ -53,14 +53,16 @@ export function configSource(options: ConfigSourceOptions): ConfigSource {
         ? reservedPorts(scope, stateDir === undefined ? undefined : running)
         : likelyPorts(scope, running);
     };
+    const [main, ...included] = typeof reading === "string" ? [] : reading;
     const given = compact({
       startsNamed: namesProcesses(options),
       profile,
       scale,
-      looksAtFiles: reading === "check",
+      looksAtFiles: reading === "check" || main !== undefined,
+      included: main && included,
       ports,
     });
-    const found = withOptions(check(readHere(options.config, startFolder(options.config)), given), options);
+    const found = withOptions(check(main ?? readHere(options.config, startFolder(options.config)), given), options);
     if (reading === "apply") stateDir ??= found.stateDir;
     return found;
   };

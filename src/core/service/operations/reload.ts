@@ -7,6 +7,7 @@
  */
 import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
+import type { ConfigText } from "../../config/config-file.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
 import type { ActOptions, Caller, PlanOptions } from "../../contract/control.ts";
@@ -152,10 +153,10 @@ export class Reloads implements Subsystem {
     return this.#planFor(this.#read("look"));
   }
 
-  /** What `reload` would do or, by the same errors, refuse. Its warnings have what a start would lack. */
-  async checkedPlan(options: PlanOptions = {}): Promise<PlanRecord> {
+  /** What `reload` would do or, by the same errors, refuse; with texts in place of the files. Its warnings have what a start would lack. */
+  async checkedPlan(options: PlanOptions = {}, texts?: readonly ConfigText[]): Promise<PlanRecord> {
     this.#context.operations.check({ kind: "plan", targets: [] }, "reload");
-    const config = this.#read("check", options);
+    const config = this.#read(texts ?? "check", options);
     const held = await this.#heldPorts(config);
     return this.#planOfPorts(config, held).plan;
   }

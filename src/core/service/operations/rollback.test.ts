@@ -101,7 +101,11 @@ test("a text that this version doesn't take is refused, and the files stay as th
   const store = new HistoryStore(rig.state);
   const entry = { time: new Date(0).toISOString(), result: "applied", why: "", version: "0.1", host: "a" } as const;
   store.add(entry, [{ file: rig.path, text: config("sleep 9", { fieldOfThen: true }) }]);
-  await assert.rejects(rig.rollback("2"), { code: "configuration-invalid", message: /unknown key "fieldOfThen"/ });
+  for (const dryRun of [true, false])
+    await assert.rejects(rig.rollback("2", { dryRun }), {
+      code: "configuration-invalid",
+      message: /unknown key "fieldOfThen"/,
+    });
   assert.equal(rig.textOf("procman.jsonc"), config("sleep 1"));
   assert.deepEqual(rig.service.reloads.plan().processes.filter(isChange), []);
   for (const [name, code] of [
@@ -218,7 +222,9 @@ test("property: after N random edits, a rollback to each gives its files and an 
         for (let step = 0; step < 4; step += 1) {
           const numbers = [...kept.keys()];
           const to = numbers[picks.next().value % numbers.length] ?? 0;
-          await rig.rollback(String(to));
+          const dry = await rig.rollback(String(to), { dryRun: true });
+          const { warnings: _, ...done } = await rig.rollback(String(to));
+          assert.deepEqual(dry, { ...done, warnings: dry.warnings }, "a dry run tells what is done then");
           await rig.settled();
           const wanted = kept.get(to);
           for (const [name, text] of Object.entries(wanted?.files ?? {})) assert.equal(rig.textOf(name), text, name);

@@ -16,13 +16,13 @@ type RollbackContext = Pick<OperationContext, "history" | "log" | "operations" |
 
 export class Rollbacks implements Subsystem {
   readonly #context: RollbackContext;
-  readonly #reloads: Pick<Reloads, "begin" | "settled" | "wasTakenBack">;
+  readonly #reloads: Pick<Reloads, "begin" | "checkedPlan" | "settled" | "wasTakenBack">;
   readonly #files: RollbackFiles;
   /** A rollback whose reload has not begun yet. */
   #isPreparing = false;
   #isRetired = false;
 
-  constructor(context: RollbackContext, reloads: Pick<Reloads, "begin" | "settled" | "wasTakenBack">) {
+  constructor(context: RollbackContext, reloads: Pick<Reloads, "begin" | "checkedPlan" | "settled" | "wasTakenBack">) {
     this.#context = context;
     this.#reloads = reloads;
     this.#files = new RollbackFiles(context.history.store, context.specs.config.stateDir);
@@ -49,18 +49,24 @@ export class Rollbacks implements Subsystem {
    */
   async rollback(
     to: string | undefined,
-    { force = false, waitSeconds, signal, caller }: RollbackOptions & { readonly caller: Caller },
+    { force = false, dryRun = false, waitSeconds, signal, caller }: RollbackOptions & { readonly caller: Caller },
   ): Promise<RollbackRecord> {
     const { history, specs } = this.#context;
     const what = `roll back${to === undefined ? "" : ` to ${to}`}`;
     this.#check(what);
     const found = await entryToRestore(to, history.store);
     const main = specs.config.file;
-    const remarks = await remarksOn(this.#files.planned(found, main), { found, main, force });
+    const { number, entry } = found;
+    const changes = this.#files.planned(found, main);
+    const remarks = await remarksOn(changes, { found, main, force });
+    if (dryRun) {
+      const texts = this.#files.textsAt(found, main);
+      const plan = await this.#reloads.checkedPlan({ profile: entry.profile ?? null }, texts);
+      return { ...plan, rollbackTo: number, files: shownChanges(changes), remarks };
+    }
     // Other requests may have come meanwhile.
     this.#check(what);
     const files = this.#files.planned(found, main);
-    const { number, entry } = found;
     this.#files.begin({ number, main, files, ...(entry.profile !== undefined && { profile: entry.profile }) });
     const begun = await this.#reload(found, caller);
     const done = this.#follow(begun.work.then((failure) => failure !== undefined));
