@@ -79,6 +79,18 @@ export class McpSession {
     return connectTo(place, { ...this.#name, scopes: ["admin"] });
   }
 
+  /**
+   * For texts of earlier configurations: a session that sees the whole file, on this machine, may see those, too.
+   *
+   * @throws {ProcmanError} as `connect`; `scope-missing`: it doesn't
+   */
+  async connectForTexts(): Promise<Client> {
+    const place = this.#current();
+    if ("url" in place || this.#rights.limits !== undefined)
+      throw new ProcmanError("scope-missing", "Cannot read the texts of the configuration: they are not all its own");
+    return connectTo(place, { ...this.#name, scopes: ["admin"] });
+  }
+
   #current(): ApiPlace {
     if (!this.#isOver) return this.#place();
     throw new ProcmanError("unauthorized", "Cannot ask procman: the session of this client has ended");

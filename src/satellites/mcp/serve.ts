@@ -96,7 +96,8 @@ function serverFor(
   };
   const connect = (): Promise<Client> => named().connect();
   const connectAsOwner = (): Promise<Client> => named().connectAsOwner();
-  handleTools(server, { connect, connectAsOwner, ports, tools: toolsFor(rights), begun });
+  const connectForTexts = (): Promise<Client> => named().connectForTexts();
+  handleTools(server, { connect, connectAsOwner, connectForTexts, ports, tools: toolsFor(rights), begun });
   server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: [...resourcesIn(ports.packageFolder)] }));
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: [...TEMPLATES] }));
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {

@@ -21,6 +21,7 @@ By its MCP server (\`procman mcp\`) or, with a shell, by its commands; each take
 | type a line into a process with \`"stdin": true\` | \`send\` (with \`--scope …,input\`) | \`procman send ID TEXT\` |
 | check an edited file | \`validate\`, \`plan\` | \`procman validate\`, \`procman plan\` |
 | apply it | \`reload\` | \`procman reload\` |
+| see what was changed, and go back | \`history\`, \`diff\`, \`rollback\` | \`procman history\`, \`procman diff 1 2\`, \`procman rollback 1 --dry-run\` |
 | run a one-off command as a process would | \`run\` (with \`--allow-run\`) | \`procman exec ID --json -- COMMAND\` |
 | add a program | \`add\` (with \`--allow-run\`) | \`procman add -- node server.js\` |
 | start procman itself | | \`procman up\` |

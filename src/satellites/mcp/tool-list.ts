@@ -3,6 +3,7 @@ import type { McpRights } from "./mcp-ports.ts";
 import type { Tool, ToolNeed } from "./tool.ts";
 import { actTools } from "./tools/act-tools.ts";
 import { fileTools } from "./tools/file-tools.ts";
+import { historyTools } from "./tools/history-tools.ts";
 import { logsTool } from "./tools/logs-tool.ts";
 import { metricsTool } from "./tools/metrics-tool.ts";
 import { reloadTools } from "./tools/reload-tools.ts";
@@ -22,6 +23,7 @@ export const TOOLS: readonly Tool[] = [
   sendTool,
   ...reloadTools,
   ...fileTools,
+  ...historyTools,
   runTool,
   metricsTool,
 ];

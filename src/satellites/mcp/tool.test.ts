@@ -10,6 +10,7 @@ const ports = { asTyped: (command: string) => `procman ${command} --name shop` }
 const CONTEXT: ToolContext = {
   connect: () => assert.fail("it is not asked"),
   connectAsOwner: () => assert.fail("it is not asked"),
+  connectForTexts: () => assert.fail("it reads no texts"),
   ports,
   signal: new AbortController().signal,
 };

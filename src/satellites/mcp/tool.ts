@@ -1,6 +1,6 @@
 /** What a tool is, and how its answers are checked and written. */
 import type { Client } from "../../client/client.ts";
-import { ProcmanError } from "../../core/base/errors.ts";
+import { type ErrorCode, ProcmanError } from "../../core/base/errors.ts";
 import { type JsonSchema, type Members, openObject, type Schema, string } from "../../core/base/schema.ts";
 import { faultsOf } from "../../core/base/schema-check.ts";
 import type { McpPorts } from "./mcp-ports.ts";
@@ -22,6 +22,8 @@ export type ToolContext = {
   readonly connect: () => Promise<Client>;
   /** The same with the rights to execute commands. */
   readonly connectAsOwner: () => Promise<Client>;
+  /** Connects with the right to read the texts of earlier configurations, and to put them back. */
+  readonly connectForTexts: () => Promise<Client>;
   readonly ports: McpPorts;
   /** Aborted when the client cancels the call, or has gone. */
   readonly signal: AbortSignal;
@@ -103,45 +105,41 @@ function failed(code: string, message: string, next: string): ToolResult {
 
 /** Where the message names the remedy, and only the user can apply it. */
 const AS_SAID = "Ask the user to do that.";
+const FEW_RIGHTS =
+  'This session may not do that. Its rights are those of "procman mcp --scope … --process …", which only the user can change; a procman of an older version needs "procman upgrade".';
+
+/** What an agent does after an error; those of which the remedy depends on the session are in `remedyFor`. */
+const REMEDIES: Partial<Readonly<Record<ErrorCode, string>>> = {
+  "state-folder": AS_SAID,
+  "service-down": "Try again in some seconds: procman restarts its parts by itself. The processes keep running.",
+  "process-unknown": 'Call "status" for the ids.',
+  "exec-refused": "Only the user can change that.",
+  "exec-failed": "Correct what is missing, or the command.",
+  "scope-missing": FEW_RIGHTS,
+  "process-foreign": FEW_RIGHTS,
+  "history-unknown": 'Call "history" for the entries.',
+  "history-damaged": 'Call "history" for the entries.',
+  "configuration-invalid": 'Correct the file, call "validate", then "plan".',
+  "input-invalid": "Correct the arguments.",
+  usage: 'The user has to name the procman that is meant, with --config, --name or --host of "procman mcp".',
+  "configuration-missing": "Look for the configuration file; the user may have to name it with --config.",
+  unauthorized: 'The user has locked agents out: "mcp" is in "api.revoked" of the configuration.',
+  "input-refused": 'If it should take input, ask the user for "stdin": true in the configuration file.',
+  "input-full": "Its program doesn't read. Wait, and send what was not taken.",
+  "process-blocked": "It is blocked by the user, who alone should unblock it.",
+};
 
 function remedyFor({ code, cause }: ProcmanError, { asTyped }: McpPorts): string {
   switch (code) {
-    case "state-folder":
-      return AS_SAID;
     case "no-daemon":
       // The procman of another user.
       if ((cause as NodeJS.ErrnoException | undefined)?.code === "EACCES") return AS_SAID;
       return `procman isn't running. Ask the user to run "${asTyped("up")}", or run it yourself if you have a shell.`;
-    case "service-down":
-      return "Try again in some seconds: procman restarts its parts by itself. The processes keep running.";
-    case "process-unknown":
-      return 'Call "status" for the ids.';
     case "path-unknown":
       return `The running procman is older: ask the user to run "${asTyped("upgrade")}".`;
-    case "exec-refused":
-      return "Only the user can change that.";
-    case "exec-failed":
-      return "Correct what is missing, or the command.";
-    case "scope-missing":
-    case "process-foreign":
-      return 'This session may not do that. Its rights are those of "procman mcp --scope … --process …", which only the user can change; a procman of an older version needs "procman upgrade".';
-    case "configuration-invalid":
-      return 'Correct the file, call "validate", then "plan".';
-    case "input-invalid":
-      return "Correct the arguments.";
-    case "usage":
-      return 'The user has to name the procman that is meant, with --config, --name or --host of "procman mcp".';
-    case "configuration-missing":
-      return "Look for the configuration file; the user may have to name it with --config.";
-    case "unauthorized":
-      return 'The user has locked agents out: "mcp" is in "api.revoked" of the configuration.';
-    case "input-refused":
-      return 'If it should take input, ask the user for "stdin": true in the configuration file.';
-    case "input-full":
-      return "Its program doesn't read. Wait, and send what was not taken.";
-    case "process-blocked":
-      return "It is blocked by the user, who alone should unblock it.";
+    case "rollback-refused":
+      return `Only the user should decide that: "${asTyped("rollback --force")}".`;
     default:
-      return 'Call "status" to see the present state.';
+      return REMEDIES[code] ?? 'Call "status" to see the present state.';
   }
 }

@@ -43,6 +43,7 @@ async function call(name: string, { looks, acts }: Scene): Promise<{ result: Too
   const context: ToolContext = {
     connect: () => Promise.resolve(client as unknown as Client),
     connectAsOwner: () => assert.fail("it executes nothing"),
+    connectForTexts: () => assert.fail("it reads no texts"),
     ports: {} as McpPorts,
     signal: new AbortController().signal,
   };

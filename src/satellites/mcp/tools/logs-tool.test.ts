@@ -27,6 +27,7 @@ function contextWith(texts: readonly string[]): ToolContext {
   return {
     connect: () => Promise.resolve({ logs } as unknown as Client),
     connectAsOwner: () => assert.fail("it executes nothing"),
+    connectForTexts: () => assert.fail("it reads no texts"),
     ports: {} as McpPorts,
     signal: new AbortController().signal,
   };

@@ -7,9 +7,9 @@ import { timeoutSeconds } from "../tool-fields.ts";
 import { fenced, harmless, UNTRUSTED } from "../untrusted.ts";
 
 /** Many clients give up after a minute; the reload continues. */
-const DEFAULT_SECONDS = 45;
+export const DEFAULT_SECONDS = 45;
 
-const CHANGES = {
+export const CHANGES = {
   configFile: string({ description: "Absolute path." }),
   changes: list(
     openObject({
@@ -65,7 +65,7 @@ const reloadTool = tool({
   call: async ({ profile, timeoutSeconds: seconds = DEFAULT_SECONDS }, context) => {
     const since = Date.now();
     const plan = await reloaded(profile, seconds, context);
-    return answerOf(plan, since, context);
+    return reloadAnswer(plan, since, context);
   },
 });
 
@@ -88,7 +88,12 @@ async function reloaded(profile: string | undefined, seconds: number, context: T
   }
 }
 
-async function answerOf(plan: PlanRecord, since: number, { connect }: ToolContext): Promise<ToolAnswer> {
+/** What has become of a reload. */
+export async function reloadAnswer(
+  plan: PlanRecord,
+  since: number,
+  { connect }: Pick<ToolContext, "connect">,
+): Promise<ToolAnswer> {
   const client = await connect();
   const ids = plan.processes.flatMap(({ process, problem }) => (problem === undefined ? [] : [process]));
   const failed = (await Promise.all(ids.map(async (id) => lastLines(client, await client.process(id), since)))).flat();
@@ -105,7 +110,7 @@ async function answerOf(plan: PlanRecord, since: number, { connect }: ToolContex
   };
 }
 
-function changesIn({ configFile, processes, settings, warnings }: PlanRecord): {
+export function changesIn({ configFile, processes, settings, warnings }: PlanRecord): {
   readonly configFile: string;
   readonly changes: readonly object[];
   readonly settings: readonly string[];
@@ -125,7 +130,7 @@ function changesIn({ configFile, processes, settings, warnings }: PlanRecord): {
   };
 }
 
-function linesOf(plan: PlanRecord): readonly string[] {
+export function linesOf(plan: PlanRecord): readonly string[] {
   const changes = plan.processes.filter(isChange);
   return [
     ...(changes.length === 0 ? ["No process changes."] : []),

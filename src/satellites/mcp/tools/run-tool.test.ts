@@ -37,6 +37,7 @@ async function call(given: object = {}, { ended = ENDED, seen = WEB }: Scene = {
   const context: ToolContext = {
     connect: () => Promise.resolve(client as unknown as Client),
     connectAsOwner: () => Promise.resolve({} as Client),
+    connectForTexts: () => assert.fail("it reads no texts"),
     ports: { execute } as unknown as McpPorts,
     signal: new AbortController().signal,
   };
