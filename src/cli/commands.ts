@@ -77,6 +77,7 @@ export const GROUPS = [
           "status --check web",
           "status group:backend",
           "status --host web1,web2",
+          "status --host @web",
           "status --all",
         ],
         reach: "several",
@@ -330,7 +331,7 @@ export const GROUPS = [
       host: {
         summary: "List the other machines that --host knows; add and remove them",
         examples: [
-          "host add web1 ssh://deploy@web1",
+          "host add web1 ssh://deploy@web1 --group web",
           "host add web2 ssh://deploy@10.0.0.2:2222/srv/shop",
           "host add web3 https://web3.example.org --token-file web3.token",
           "host add shop unix:/srv/shop/.procman/shop@group.sock",

@@ -1,6 +1,6 @@
 /** `procman __complete`, called by the shells' scripts. It must be fast, and errors are silent, because it runs while a user types. */
 import { Command, type Option } from "commander";
-import { allHosts } from "../client/connection/host-file.ts";
+import { allHosts, hostGroups } from "../client/connection/host-file.ts";
 import { SIGNALS } from "../core/base/signals.ts";
 import { CATEGORIES } from "../core/contract/records.ts";
 import { SCOPES } from "../core/contract/token-claims.ts";
@@ -108,7 +108,11 @@ async function scaleWords(position: number, target: TargetOptions): Promise<read
 /** Values of an option; empty for files, which the shell completes itself. */
 function valuesOf({ long, description, argChoices = [] }: Option, before: readonly string[]): readonly Completion[] {
   if (long === "--exit-with" || long === "--except" || long === "--process") return idsInFile(configIn(before));
-  if (description === HOST_HELP) return allHosts().map(({ name, url }) => ({ value: name, text: url }));
+  if (description === HOST_HELP)
+    return [
+      ...allHosts().map(({ name, url }) => ({ value: name, text: url })),
+      ...hostGroups().map((value) => ({ value, text: "group of hosts" })),
+    ];
   if (description === NAME_HELP) return runningNames().map((value) => ({ value }));
   if (long === "--profile") return profilesInFile(configIn(before));
   if (long === "--group") return groupNamesInFile(configIn(before)).map((value) => ({ value }));

@@ -1,12 +1,13 @@
 /** `--host`: commands for other machines, by a real sshd and by https. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { certificateIn } from "../support/certificate.ts";
 import { homeOf, type Outcome, procman } from "../support/cli.ts";
 import { freePort } from "../support/free-ports.ts";
+import { answered, hostsFolder, oddHost } from "../support/odd-host.ts";
 import { cleanEnvironment, eventually, type ProcessConfig, processExit } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { type SshServer, sshServer } from "../support/ssh-server.ts";
@@ -143,6 +144,71 @@ test("by https a command asks the API there, with the token of a file; what need
   assert.match(
     (await run("status", "--host", "web3")).err,
     /Cannot reach procman at https:\/\/127\.0\.0\.1:\d+, the host web3: .*ECONNREFUSED/,
+  );
+});
+
+test("a group of hosts: all are asked at once, and one that is away is a row that says so", async (context) => {
+  const count = 20;
+  const web = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "started" };
+  const waiting: (() => void)[] = [];
+  // Each answers when all have been asked.
+  const hosts = await Promise.all(
+    Array.from({ length: count }, () =>
+      oddHost(context, (request, socket) => {
+        waiting.push(() => answered(JSON.stringify([web]))(request, socket));
+        if (waiting.length >= count) for (const answer of waiting) answer();
+      }),
+    ),
+  );
+  const { folder, env, add, run } = hostsFolder(context, {});
+  const tokenFile = join(folder, "desk.token");
+  const listed = hosts.map(({ port }, index) => [
+    `web${index + 1}`,
+    { url: `http://127.0.0.1:${port}`, tokenFile, groups: index === 0 ? ["web", "eu"] : ["web"] },
+  ]);
+  mkdirSync(join(env.XDG_CONFIG_HOME ?? "", "procman"), { recursive: true });
+  writeFileSync(join(env.XDG_CONFIG_HOME ?? "", "procman/hosts.json"), JSON.stringify(Object.fromEntries(listed)));
+  const gone = `http://127.0.0.1:${await freePort()}`;
+  assert.equal((await add("gone", gone, "--token-file", tokenFile, "--group", "web,eu", "--no-check")).code, 0);
+  const { code, out } = await run("status", "--json", "--host", "@web");
+  const answers = JSON.parse(out) as { readonly host: string; readonly problem?: string }[];
+  assert.deepEqual([code, answers.length], [69, count + 1]);
+  assert.deepEqual(
+    answers.filter(({ problem }) => problem !== undefined).map(({ host }) => host),
+    ["gone"],
+  );
+  const some = await run("status", "--host", "@eu,web2,web1");
+  assert.deepEqual(some.out.match(/^[a-z]+\d*(?= )/gm), ["web1", "gone", "web2"]);
+  assert.match((await run("host", "list")).out, /^NAME +ADDRESS +GROUPS\nweb1 +http\S+ +web, eu\n/);
+  assert.match(
+    (await run("status", "--host", "@wbe")).err,
+    /group of hosts "wbe": known: web, eu\. Did you mean "web"\?/,
+  );
+  assert.match((await run("restart", "all", "--host", "@web")).err, /Cannot run "procman restart" on several hosts/);
+});
+
+test("a host is refused under a second name, however its address is written; by another token it may be another", async (context) => {
+  const { folder, add, run } = hostsFolder(context, {});
+  const token = ["--token-file", join(folder, "desk.token"), "--no-check"];
+  for (const [first, second, ...options] of [
+    ["ssh://deploy@web1.example.org/srv/shop", "ssh://deploy@WEB1.example.org:22/srv/shop/procman.jsonc", "--no-check"],
+    ["https://web3.example.org", "https://WEB3.example.org:443/", ...token],
+    ["unix:/srv/shop/a.sock", "unix:///srv/shop/a.sock", "--no-check"],
+  ] as const) {
+    assert.equal((await add("one", first, ...options)).code, 0);
+    const { code, err } = await add("two", second, ...options);
+    assert.equal(code, 64);
+    assert.match(err, /Cannot add two: \S+ is in the list already, as one; .*"procman host remove one"/);
+    assert.equal((await add("one", second, ...options)).code, 0, "its own address can be changed");
+    assert.equal((await run("host", "remove", "one")).code, 0);
+  }
+  writeFileSync(join(folder, "boss.token"), "x", { mode: 0o600 });
+  const [url, boss] = ["https://web3.example.org", join(folder, "boss.token")];
+  assert.equal((await add("one", url, ...token)).code, 0);
+  assert.equal((await add("boss", url, "--token-file", boss, "--no-check")).code, 0);
+  assert.match(
+    (await add("x", "ssh://web9", "--group", "@web", "--no-check")).err,
+    /Cannot add "@web": a name has letters/,
   );
 });
 

@@ -11,14 +11,16 @@ import { printableJson, printableLine } from "../../core/base/printable.ts";
 import { withoutEnd } from "../../core/base/text-end.ts";
 import { startFolder } from "../../core/os/start-folder.ts";
 import { listRemote, sshHost } from "../../satellites/hosts/ssh.ts";
+import { type Column, columnTable } from "../output/columns.ts";
 import { printDone } from "../output/done.ts";
 import { withProgress } from "../output/progress.ts";
-import { table } from "../output/table.ts";
+import { listed } from "../token-limits.ts";
 
 type AddOptions = {
   readonly tokenFile?: string;
   readonly ca?: string;
   readonly program?: string;
+  readonly group?: readonly string[];
   readonly check: boolean;
 };
 
@@ -39,6 +41,7 @@ export function define(parent: Command): void {
     .option("--token-file <file>", "https: file with a token, as `procman token` prints it there")
     .option("--ca <file>", "https: file with the authorities of its certificate, in PEM (default: those of Node)")
     .option("--program <path>", "ssh: how procman is called there (default: procman)")
+    .option("--group <name>", "group that it belongs to, for --host @NAME; may be repeated", listed)
     .option("--no-check", "add it without connecting")
     .action(add);
   command
@@ -57,7 +60,8 @@ export function define(parent: Command): void {
 }
 
 async function add(name: string, url: string, options: AddOptions): Promise<void> {
-  const host = hostOf(name, url, options);
+  const { group: groups = [] } = options;
+  const host = { ...hostOf(name, url, options), ...(groups.length > 0 && { groups: [...new Set(groups)] }) };
   if (!options.check) return save(host, `added ${name} without connecting`);
   const there = sshHost(host);
   if (there === undefined) {
@@ -128,11 +132,11 @@ function list(json: boolean): void {
   if (json) process.stdout.write(`${printableJson(hosts, 2)}\n`);
   else if (hosts.length === 0)
     process.stdout.write('There are no hosts yet; "procman host add NAME ssh://USER@HOST" adds one.\n');
-  else
-    process.stdout.write(
-      `${table(
-        ["NAME", "ADDRESS"],
-        hosts.map(({ name, url }) => [name, url]),
-      )}\n`,
-    );
+  else process.stdout.write(`${columnTable(COLUMNS, hosts, process.stdout)}\n`);
 }
+
+const COLUMNS: readonly Column<NamedHost>[] = [
+  { title: "NAME", cell: ({ name }) => name },
+  { title: "ADDRESS", cell: ({ url }) => url },
+  { title: "GROUPS", cell: ({ groups = [] }) => groups.join(", "), isOptional: true },
+];

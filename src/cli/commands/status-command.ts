@@ -1,6 +1,7 @@
 /** `procman status`: shows processes with their states, as a table or as JSON. */
 import { basename } from "node:path";
 import type { Command } from "commander";
+import { mayBeSeveral } from "../../client/connection/host-file.ts";
 import { processesOfAll } from "../../client/connection/procman-list.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson, printableLine } from "../../core/base/printable.ts";
@@ -34,7 +35,7 @@ export function define(parent: Command): void {
     .option("--json", "print the API records")
     .action((ids: readonly string[], { host, all = false, ...options }: Options) => {
       if (all) return statusOfAll(ids, { host, ...options });
-      return host?.includes(",") || host === "all"
+      return host !== undefined && mayBeSeveral(host)
         ? statusOfHosts(host, ids, options)
         : status(ids, { ...options, host });
     });

@@ -1,6 +1,6 @@
 /** A command with `--host`: by ssh it runs on that machine, else here. */
 import { addressIn } from "../../client/connection/host-address.ts";
-import { hostsNamed, type NamedHost } from "../../client/connection/host-file.ts";
+import { hostsNamed, mayBeSeveral, type NamedHost } from "../../client/connection/host-file.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { runRemote, sshHost } from "./ssh.ts";
 
@@ -25,7 +25,7 @@ export async function runOnHost(name: string, reach: HostReach | undefined, args
     throw new ProcmanError("usage", `Cannot run "procman ${name}" with --host: it is about this machine`);
   const hosts = hostsNamed(text);
   const [host] = hosts;
-  if (reach === "several" && (hosts.length > 1 || name === "dashboard")) return false;
+  if (reach === "several" && (mayBeSeveral(text) || name === "dashboard")) return false;
   if (host === undefined || hosts.length > 1) throw tooMany(name);
   const there = sshHost(host);
   if (there === undefined) {
