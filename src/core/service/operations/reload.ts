@@ -426,10 +426,15 @@ export class Reloads implements Subsystem {
     history.finish(isRolledBack ? "rolled-back" : "applied", problem);
     if (isRolledBack) log.info("rolled back to the previous configuration");
     else if (current.length > 0) log.info("the reload is done");
-    const queued = this.#queued;
+    // After what waits for the end: a rollback that was taken back puts its files back first.
+    if (this.#queued !== undefined) setImmediate(() => this.#reloadQueued());
+  }
+
+  #reloadQueued(): void {
+    const { why, portOf } = this.#queued ?? {};
     this.#queued = undefined;
-    if (queued?.portOf !== undefined) void this.replacePort(queued.portOf, queued.why);
-    else if (queued !== undefined) void this.reloadWhenFree(queued.why);
+    if (why === undefined || this.#abort.signal.aborted) return;
+    void (portOf === undefined ? this.reloadWhenFree(why) : this.replacePort(portOf, why));
   }
 
   /** Whether the rollout, or its rollback, has yet to restart instances of this cluster. */

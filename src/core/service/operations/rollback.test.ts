@@ -154,6 +154,8 @@ test("if an instance doesn't come up, the configuration is taken back, and the f
   });
   await again("web-1", 2);
   assert.equal(rig.textOf("procman.jsonc"), cluster("exit 3"));
+  // As --watch-config does, which sees that the files were replaced.
+  void rig.service.reloads.reloadWhenFree("procman.jsonc has changed");
   // Its policy restarts it, the way back once more.
   rig.tell(exited("web-1", 3, 3));
   await eventually(() => rig.channel.requests("spawn").includes("spawn web-1 4") || undefined);
@@ -162,7 +164,11 @@ test("if an instance doesn't come up, the configuration is taken back, and the f
   await inTime(refused, { what: "the refusal" });
   assert.equal(rig.textOf("procman.jsonc"), cluster("sleep 1000"));
   await rig.settled();
-  assert.equal(rig.history()[0]?.result, "rolled-back");
+  assert.deepEqual(
+    rig.history().map(({ result }) => result),
+    ["rolled-back", "applied", "applied"],
+    "a reload that was queued meanwhile reads the files that were put back",
+  );
   assert.match(rig.history()[0]?.problem ?? "", /did not come up/);
 });
 
