@@ -365,6 +365,13 @@ until procman status | grep -q slack; do sleep 0.1; done`,
     },
   ],
   "docs/reference/reliability.md": RELIABILITY_MD,
+  "docs/guide/history.md": [
+    {
+      block: "$ procman run --detach",
+      config: { processes: [web] },
+      before: "mkdir -p /srv/shop\ncp procman.jsonc server.js server2.js /srv/shop\ncd /srv/shop",
+    },
+  ],
   "docs/guide/reload.md": [
     {
       block: "$ procman run --detach",
