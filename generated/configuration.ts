@@ -146,6 +146,33 @@ export type ClusterConfiguration = {
   readonly maxConnections?: number | undefined;
 };
 
+/** Bounds from a time on. */
+export type SizeScheduleConfiguration = {
+  /** From when on its min and max apply, written like cron. */
+  readonly cron: string;
+  /** Fewest instances from then on. Omitted: scale.min. */
+  readonly min?: number | undefined;
+  /** Most instances from then on. Omitted: scale.max. */
+  readonly max?: number | "processors" | undefined;
+};
+
+export type ScaleConfiguration = {
+  /** Fewest instances. Default: 1. */
+  readonly min?: number | undefined;
+  /** Most instances; processors: one for each processor. Default: "processors". */
+  readonly max?: number | "processors" | undefined;
+  /** Load that one instance is meant to have: cpu (percent of one core), connections (through the load balancer), metric:NAME (a number that it reports by telemetry); waiting: clients of the cluster that may wait for an instance. The one that needs most instances decides. */
+  readonly targets?: Readonly<Record<string, number>> | undefined;
+  /** Seconds that the load must need more instances, before there are more. Default: 10. */
+  readonly upAfter?: number | undefined;
+  /** Seconds that the load must need fewer instances, before there are fewer. Default: 300. */
+  readonly downAfter?: number | undefined;
+  /** Most instances that are added or removed at a time. Omitted: as many as the load needs. */
+  readonly step?: number | undefined;
+  /** Other bounds from a time on, until another of these schedules sets others. In the time zone of the process. */
+  readonly schedules?: readonly SizeScheduleConfiguration[] | undefined;
+};
+
 /** A process: what to run, when it starts, and what happens when it ends. */
 export type ProcessConfiguration = {
   /** Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. */
@@ -258,6 +285,8 @@ export type ProcessConfiguration = {
   readonly idle?: { readonly after: number; readonly port?: number | undefined; readonly wakeTimeout?: number | undefined; readonly wakeOn?: "connect" | "data" | undefined; readonly ignore?: readonly string[] | undefined; readonly busyFile?: string | undefined } | null | undefined;
   /** Several instances of the process, with the ids ID-1, ID-2 and so on. */
   readonly cluster?: ClusterConfiguration | null | undefined;
+  /** Changes the number of instances of a cluster by its load, and by schedules. */
+  readonly scale?: ScaleConfiguration | null | undefined;
 };
 
 /** Global logger settings, and the defaults for each process. */

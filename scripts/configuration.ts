@@ -165,6 +165,8 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   "processes[].hooks": "HooksConfiguration",
   "processes[].dependsOn[]": "DependencyConfiguration",
   "processes[].cluster": "ClusterConfiguration",
+  "processes[].scale.schedules[]": "SizeScheduleConfiguration",
+  "processes[].scale": "ScaleConfiguration",
   "processes[].watcher": "WatcherConfiguration",
   "processes[]": "ProcessConfiguration",
   watcher: "WatcherConfiguration",

@@ -20,6 +20,8 @@ export type {
   ProcessConfiguration,
   ReadyConfiguration,
   RotationConfiguration,
+  ScaleConfiguration,
+  SizeScheduleConfiguration,
   UlimitsConfiguration,
   WatcherConfiguration,
 } from "../generated/configuration.ts";

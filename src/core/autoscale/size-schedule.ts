@@ -1,10 +1,14 @@
 /** The bounds of a cluster's size at a time: each schedule sets them until another one does. */
 import { latestTime, nextTime, type Schedule } from "../supervisor/schedule.ts";
+import type { ScalePolicy } from "./scale-controller.ts";
 
 export type SizeBounds = { readonly min: number; readonly max: number };
 
 /** Absent: the bound of the cluster. */
 export type SizeSchedule = Pick<Schedule, "pattern" | "timeZone"> & Partial<SizeBounds>;
+
+/** How a cluster is scaled. */
+export type ScaleSpec = ScalePolicy & { readonly schedules?: readonly SizeSchedule[] };
 
 export type ScheduledBounds = SizeBounds & {
   /** The schedule that has set them; absent: none yet. */

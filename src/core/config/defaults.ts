@@ -8,6 +8,7 @@ import { IDLE } from "./fields/idle-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { HEALTH, READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
+import { SCALE } from "./fields/scale-fields.ts";
 import { WATCHER } from "./fields/watcher-fields.ts";
 
 /**
@@ -28,7 +29,7 @@ export function withDefaults(raw: RawConfig): RawConfig {
 }
 
 function processWithDefaults(process: RawProcess, hasProfiles: boolean): RawProcess {
-  const { ready, health, cluster, dependsOn, hooks, idle } = process;
+  const { ready, health, cluster, scale, dependsOn, hooks, idle } = process;
   return {
     ...filled(process, PROCESS),
     ...(ready && { ready: filled(ready, READY) }),
@@ -36,6 +37,7 @@ function processWithDefaults(process: RawProcess, hasProfiles: boolean): RawProc
     ...(hooks && { hooks: hooksWithDefaults(hooks) }),
     ...(idle && { idle: filled(idle, IDLE) }),
     ...(cluster && { cluster: filled(cluster, clusterFields(cluster, hasProfiles)) }),
+    ...(scale && { scale: filled(scale, SCALE) }),
     ...(dependsOn && {
       dependsOn: dependsOn.map((entry) => (typeof entry === "string" ? entry : filled(entry, DEPENDENCY))),
     }),

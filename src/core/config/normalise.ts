@@ -15,6 +15,7 @@ import { pathIn } from "./checks/home-paths.ts";
 import { limitsOf } from "./checks/limit-checks.ts";
 import { pluginSpecs } from "./checks/plugin-checks.ts";
 import { type Filling, healthSpec, readyProbe } from "./checks/probe-checks.ts";
+import { scaleSpec } from "./checks/scale-checks.ts";
 import {
   API,
   API_GROUP,
@@ -170,6 +171,7 @@ function specOf(
     ...(process.idle !== undefined && { idle: idleOf(process.idle, pathOf) }),
     ...(cluster !== undefined ? { cluster } : port !== undefined && { port }),
     ...frontOf(process, ports),
+    ...scaleOf(process, raw, parallelism),
   };
 }
 
@@ -184,6 +186,11 @@ function schedulesOf(
     ...(cron !== undefined && catchUp === true && { catchUp }),
     ...(cron !== undefined && jitter > 0 && { jitter: milliseconds(PROCESS.jitter, jitter) }),
   };
+}
+
+function scaleOf(process: RawProcess, common: RawConfig, parallelism: number): Pick<ProcessSpec, "scale"> {
+  const { scale, cluster, timeZone = common.timeZone } = process;
+  return scale === undefined ? {} : { scale: scaleSpec(scale, { cluster, timeZone }, parallelism) };
 }
 
 type Fillings = { readonly absolute: Filling; readonly pathOf: Filling; readonly own: Filling };

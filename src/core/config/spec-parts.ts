@@ -1,4 +1,5 @@
 /** Schemas of specification parts whose types other folders declare, for the configuration snapshot. */
+import type { ScaleSpec } from "../autoscale/size-schedule.ts";
 import {
   boolean,
   enumeration,
@@ -81,6 +82,18 @@ export const account: Schema<UserAccount> = schemaFor<UserAccount>({
   uid: count,
   gid: count,
   home: optional(string()),
+});
+
+export const scale: Schema<ScaleSpec> = schemaFor<ScaleSpec>({
+  min: count,
+  max: count,
+  targets: list(openObject({ name: string(), limit: number(), capacity: optional(count) })),
+  upAfterMs: number(),
+  downAfterMs: number(),
+  step: optional(count),
+  schedules: optional(
+    list(openObject({ pattern: string(), timeZone: optional(string()), min: optional(count), max: optional(count) })),
+  ),
 });
 
 export const rotation: Schema<Rotation> = schemaFor<Rotation>({

@@ -694,3 +694,110 @@ test("an object whose toString is not a function is a value like any other that 
       JSON.stringify(process),
     );
 });
+
+const BALANCED = { instances: 2, startPort: 3001, commonPort: 3000 };
+
+test("scale needs a cluster, and something that changes its number", () => {
+  assert.equal(about({ cluster: BALANCED, scale: { max: 8, targets: { cpu: 70, "metric:queue": 3 } } }), "");
+  assert.match(about({ scale: { targets: { cpu: 70 } } }), /scale Found "scale" without "cluster", whose number/);
+  assert.match(about({ cluster: BALANCED, scale: { max: 8 } }), /scale Found neither "targets" nor "schedules"/);
+  assert.match(
+    about({ cluster: BALANCED, scale: { targets: { memory: 7 } } }),
+    /targets\.memory Found "memory"; allowed: cpu, connections, waiting or metric:NAME/,
+  );
+  assert.match(about({ cluster: BALANCED, scale: { targets: { cpu: 0 } } }), /Found 0; allowed: a number above 0/);
+});
+
+test("scale to zero is refused, and the message says what it needs", () => {
+  assert.match(
+    about({ cluster: BALANCED, scale: { min: 0, targets: { cpu: 70 } } }),
+    /scale\.min Found 0; allowed: a whole number from 1 to 1024; 0 would need "idle"/,
+  );
+});
+
+test("targets that count clients need the load balancer, and waiting a limit of connections", () => {
+  const scale = (targets: object, cluster: object) => about({ cluster, scale: { targets } });
+  assert.match(scale({ connections: 40 }, { instances: 2 }), /Found "connections" without a load balancer/);
+  assert.match(
+    scale({ connections: 40 }, { instances: 2, commonPort: 3000, mode: "share" }),
+    /set "cluster\.commonPort", and remove "mode": "share"/,
+  );
+  assert.match(scale({ waiting: 1 }, BALANCED), /Found "waiting" without "cluster\.maxConnections"/);
+  assert.equal(scale({ waiting: 1 }, { ...BALANCED, maxConnections: 20 }), "");
+});
+
+test("the bounds of scale and of its schedules are in order; processors are those of the machine", () => {
+  const scale = (fields: object) => about({ cluster: BALANCED, scale: { targets: { cpu: 70 }, ...fields } });
+  assert.equal(scale({ min: 4 }), "");
+  assert.match(scale({ min: 5 }), /scale\.min Found 5; allowed: at most "max", which is 4, one for each processor\./);
+  assert.doesNotMatch(scale({ min: 5, max: 3, schedules: [{ cron: "0 8 * * *" }] }), /schedules/);
+  assert.match(scale({ min: 5, max: 3 }), /scale\.min Found 5; allowed: at most "max", which is 3\./);
+  const schedules = (...list: readonly object[]) => scale({ min: 2, max: 3, schedules: list });
+  assert.equal(schedules({ cron: "0 8 * * *", min: 3 }, { cron: "0 18 * * *" }), "");
+  assert.match(
+    schedules({ cron: "0 8 * * *", min: 4 }),
+    /schedules\[0\]\.min Found 4; allowed: at most "max", which is 3/,
+  );
+  assert.match(
+    schedules({ cron: "0 8 * * *", max: 1 }),
+    /schedules\[0\]\.max Found 1; allowed: at least "min", which is 2/,
+  );
+  assert.match(
+    schedules({ cron: "0 25 * * *" }),
+    /schedules\[0\]\.cron Found "0 25 \* \* \*"; allowed: a cron pattern/,
+  );
+});
+
+test("ports and ids of all instances that a cluster may get are its own", () => {
+  const scale = { max: 8, targets: { cpu: 70 } };
+  const problems = problemsOf({
+    processes: [
+      { id: "web", cmd: "x", cluster: BALANCED, scale },
+      { id: "web-8", cmd: "x" },
+      { id: "api", cmd: "x", cluster: { instances: 1, startPort: 3007 } },
+    ],
+  }).join("\n");
+  assert.match(problems, /processes\[1\]\.id Found "web-8"; processes\[0\]\.id already has the same id/);
+  assert.match(problems, /processes\[2\]\.cluster\.startPort Found 3007; port 3007 belongs to/);
+});
+
+test("a number outside of the bounds, and more memory than there is, are warnings", () => {
+  const scale = { min: 3, max: 8, targets: { cpu: 70 } };
+  assert.deepEqual(warningsOf({ cluster: BALANCED, scale }), [
+    'processes[0].cluster.instances Found 2; "scale" allows 3 to 8: it becomes 3 once procman has started.',
+  ]);
+  const [warning] = warningsOf({ cluster: { ...BALANCED, instances: 3 }, scale, memoryMax: "4TB" });
+  assert.match(warning ?? "", /scale\.max 8 instances of up to "4TB" need 32\.0 TB, and this machine has/);
+});
+
+test("scale becomes a policy with its units converted, and the time zone of the process", () => {
+  const scale = {
+    max: "processors",
+    targets: { waiting: 2, cpu: 70 },
+    step: 2,
+    schedules: [
+      { cron: "0 8 * * *", min: 2 },
+      { cron: "0 9 * * *", max: "processors" },
+    ],
+  };
+  const cluster = { ...BALANCED, maxConnections: 20 };
+  const [{ scale: spec } = {}] = resolveConfiguration(
+    { timeZone: "UTC", processes: [{ id: "web", cmd: "x", cluster, scale }] },
+    OPTIONS,
+  ).processes;
+  assert.deepEqual(spec, {
+    min: 1,
+    max: 4,
+    targets: [
+      { name: "waiting", limit: 2, capacity: 20 },
+      { name: "cpu", limit: 70 },
+    ],
+    upAfterMs: 10_000,
+    downAfterMs: 300_000,
+    step: 2,
+    schedules: [
+      { pattern: "0 8 * * *", timeZone: "UTC", min: 2 },
+      { pattern: "0 9 * * *", timeZone: "UTC", max: 4 },
+    ],
+  });
+});

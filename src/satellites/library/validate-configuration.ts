@@ -9,6 +9,7 @@ import type {
   ProcessConfiguration,
   ReadyConfiguration,
   RotationConfiguration,
+  ScaleConfiguration,
   WatcherConfiguration,
 } from "../../../generated/configuration.ts";
 import { withDefaults } from "../../core/config/defaults.ts";
@@ -45,12 +46,13 @@ export type CompleteProcess = Omit<
     | ("node" | "stdin" | "tty" | "timeout" | "overrun" | "autostart" | "task" | "catchUp" | "jitter")
     | ("restartResetMs" | "minUptimeMs" | "stopSignal" | "killMode")
   >,
-  "ready" | "health" | "cluster" | "env" | "extends"
+  "ready" | "health" | "cluster" | "scale" | "env" | "extends"
 > & {
   readonly env?: Configuration["env"];
   readonly ready?: Filled<ReadyConfiguration, "timeout"> | undefined;
   readonly health?: Filled<HealthConfiguration, "interval" | "timeout" | "failures" | "startPeriod"> | undefined;
   readonly cluster?: Filled<ClusterConfiguration, "mode"> | undefined;
+  readonly scale?: Filled<ScaleConfiguration, "min" | "max" | "upAfter" | "downAfter"> | undefined;
 };
 
 /** A configuration with its defaults filled in, in the shape of the file. */

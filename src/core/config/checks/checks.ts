@@ -22,6 +22,7 @@ import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { portErrors } from "./port-checks.ts";
 import { probeFieldErrors } from "./probe-checks.ts";
 import { fileWarnings } from "./referenced-files.ts";
+import { scaleErrors, scaleWarnings } from "./scale-checks.ts";
 import { sharedFolderWarnings } from "./shared-folders.ts";
 import { writtenFileErrors } from "./written-files.ts";
 
@@ -112,8 +113,9 @@ function emptyWarnings({ processes }: PartialConfig): readonly Finding[] {
 function processErrors(
   process: PartialProcess,
   path: JsonPath,
-  { now, stripsTypes, isStrippable = () => stripsTypes, misspelt, env }: CheckContext & Pick<PartialConfig, "env">,
+  context: CheckContext & Pick<PartialConfig, "env">,
 ): readonly Finding[] {
+  const { now, stripsTypes, isStrippable = () => stripsTypes, misspelt, env } = context;
   const script = workerProblem({ ...process, env: { ...env, ...process.env } }, isStrippable);
   const place = [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])];
   return [
@@ -124,6 +126,7 @@ function processErrors(
     ...(["cron", "terminate"] as const).flatMap((key) => cronErrors(process[key], [...path, key], now)),
     ...timeZoneErrors(process.timeZone, [...path, "timeZone"]),
     ...variableErrors(process, path),
+    ...scaleErrors(process, path, context),
     ...filePatterns(process.logger, [...path, "logger"]),
     ...patternError(process.pidFile, [...path, "pidFile"]),
   ];
@@ -179,7 +182,8 @@ function patternError(pattern: string | undefined, path: JsonPath): readonly Fin
   return message === undefined ? [] : [{ path, message }];
 }
 
-function processWarnings(process: PartialProcess, path: JsonPath, { startsNamed = false }: CheckContext): Finding[] {
+function processWarnings(process: PartialProcess, path: JsonPath, context: CheckContext): Finding[] {
+  const { startsNamed = false } = context;
   const warnings: Finding[] = [];
   const starts =
     startsNamed ||
@@ -202,6 +206,7 @@ function processWarnings(process: PartialProcess, path: JsonPath, { startsNamed 
       });
   return [
     ...warnings,
+    ...scaleWarnings(process, path, context),
     ...placeholderWarnings(process, path),
     ...shellWarnings(process, path),
     ...environmentWarnings(process, path),
@@ -212,6 +217,7 @@ function scheduleWarnings(process: PartialProcess, path: JsonPath): readonly Fin
   const needs = { timeZone: ["cron", "terminate"], catchUp: ["cron"], jitter: ["cron"] } as const;
   return (["timeZone", "catchUp", "jitter"] as const)
     .filter((key) => Boolean(process[key]) && needs[key].every((other) => !(other in process)))
+    .filter((key) => key !== "timeZone" || process.scale?.schedules === undefined)
     .map((key) => ({
       path: [...path, key],
       at: "key",

@@ -6,6 +6,7 @@ import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, type NameOf, show } from "../problems.ts";
 import { fill, hasInstancePlaceholder, unknownPlaceholder } from "./command-checks.ts";
 import { pathIn } from "./home-paths.ts";
+import { atItsLargest } from "./scale-checks.ts";
 
 type ProcessEntry = { readonly process: PartialProcess; readonly path: JsonPath };
 type NamedEntry = ProcessEntry & { readonly process: { readonly id: string } };
@@ -24,7 +25,7 @@ export function idCollisions(
 ): readonly Finding[] {
   const owners = new Map<string, IdClaim & { readonly path: JsonPath }>();
   const findings: Finding[] = [];
-  for (const { process, path } of named(config)) {
+  for (const { process, path } of named(config, parallelism)) {
     const { id } = process;
     const at = [...path, "id"];
     const message = 'Found "all", which stands for all processes in commands; allowed: another id.';
@@ -61,14 +62,19 @@ export function portCollisions(
   config: PartialConfig,
   { parallelism, nameOf = showPath }: CollisionContext,
 ): readonly Finding[] {
-  const numbered = entries(config).flatMap(({ process, path }) => numberedPorts(process, path, parallelism));
+  const numbered = entries(config, parallelism).flatMap(({ process, path }) =>
+    numberedPorts(process, path, parallelism),
+  );
   const port = portOfApi(config);
   const all = [...numbered, ...(port === undefined ? [] : [single(port, ["api", "port"])])];
   const overlaps = all.flatMap((ports, index) => {
     const earlier = all.slice(0, index).find((other) => other.from <= ports.to && ports.from <= other.to);
     return earlier === undefined ? [] : [{ path: ports.path, message: overlap(ports, earlier, nameOf) }];
   });
-  return [...entries(config).flatMap(({ process, path }) => clusterErrors(process, path, parallelism)), ...overlaps];
+  return [
+    ...entries(config, parallelism).flatMap(({ process, path }) => clusterErrors(process, path, parallelism)),
+    ...overlaps,
+  ];
 }
 
 function portOfApi({ api }: PartialConfig): number | undefined {
@@ -161,7 +167,7 @@ export function pidFileCollisions(
 ): readonly Finding[] {
   const owners = new Map<string, string>();
   const findings: Finding[] = [];
-  for (const { process, path } of named(config)) {
+  for (const { process, path } of named(config, parallelism)) {
     const pattern = process.pidFile;
     if (pattern === undefined || unknownPlaceholder(pattern) !== undefined) continue;
     const at = [...path, "pidFile"];
@@ -183,15 +189,16 @@ export function pidFileCollisions(
   return findings;
 }
 
-function entries(config: PartialConfig): readonly ProcessEntry[] {
+/** With all the instances that they may get. */
+function entries(config: PartialConfig, parallelism: number): readonly ProcessEntry[] {
   return (config.processes ?? []).flatMap((process, index) =>
-    process === undefined ? [] : [{ process, path: ["processes", index] }],
+    process === undefined ? [] : [{ process: atItsLargest(process, parallelism), path: ["processes", index] }],
   );
 }
 
 /** Processes with a valid id. */
-function named(config: PartialConfig): readonly NamedEntry[] {
-  return entries(config).filter((entry): entry is NamedEntry => entry.process.id !== undefined);
+function named(config: PartialConfig, parallelism: number): readonly NamedEntry[] {
+  return entries(config, parallelism).filter((entry): entry is NamedEntry => entry.process.id !== undefined);
 }
 
 /** Ports that browsers and `fetch` refuse, as other protocols live there: https://fetch.spec.whatwg.org/#port-blocking. */

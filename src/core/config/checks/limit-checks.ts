@@ -4,11 +4,13 @@ import type { Ulimits } from "../../contract/limits.ts";
 import { type Capability, currentRights, type ProcessRights } from "../../os/process-rights.ts";
 import type { RawProcess } from "../config-schema.ts";
 import type { JsonPath } from "../document.ts";
+import { count as instancesOf } from "../instances.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 import type { ProcessSpec } from "../spec.ts";
 import { parseSize } from "../units.ts";
 import { accountOf, groupOf } from "./accounts.ts";
+import { atItsLargest } from "./scale-checks.ts";
 
 /** Rows of /proc/self/limits. */
 const KERNEL_NAMES: Readonly<Record<keyof Ulimits, string>> = {
@@ -58,11 +60,10 @@ export function openFileWarnings(
   parallelism: number,
   rights: ProcessRights = RIGHTS,
 ): readonly Finding[] {
-  const instances = (process: PartialProcess | undefined): number => {
-    const { instances: wanted = 1 } = process?.cluster ?? {};
-    return wanted === "max" ? parallelism : Number(wanted);
-  };
-  const count = processes.reduce((sum, process) => sum + instances(process), 0);
+  const count = processes.reduce(
+    (sum, process) => sum + instancesOf(atItsLargest(process ?? {}, parallelism), parallelism),
+    0,
+  );
   if (count < MANY_PROCESSES || logger?.internalLogHours === 0) return [];
   const most = rights.hardLimits[KERNEL_NAMES.nofile] ?? Infinity;
   const needed = count * DESCRIPTORS.process + DESCRIPTORS.others;

@@ -53,6 +53,7 @@ import { HOOKS } from "./hook-fields.ts";
 import { SLEEP } from "./idle-fields.ts";
 import { PROCESS_LOGGER } from "./logger-fields.ts";
 import { HEALTH, READY } from "./probe-fields.ts";
+import { SCALE_FIELD } from "./scale-fields.ts";
 import { ULIMITS } from "./ulimit-fields.ts";
 import { WATCHER } from "./watcher-fields.ts";
 
@@ -440,6 +441,7 @@ export const PROCESS = {
     description: "Several instances of the process, with the ids ID-1, ID-2 and so on.",
     onChange: "restart",
   },
+  scale: SCALE_FIELD,
 } as const satisfies Fields;
 
 /** What `defaults` may have: a process is told from others by its id and by what it runs. */
