@@ -184,7 +184,7 @@ export const GROUPS = [
       },
       scale: {
         summary: "Give a cluster more or fewer instances while it is running",
-        examples: ["scale web 4", "scale web +1", "scale web max"],
+        examples: ["scale web 4", "scale web +1", "scale web max", "scale web auto"],
         reach: "api",
         load: () => import("./commands/scale-command.ts"),
       },

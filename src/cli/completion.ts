@@ -19,6 +19,7 @@ import { HOST_HELP, NAME_HELP } from "./config-option.ts";
 import { runningNames, type TargetOptions } from "./target.ts";
 
 const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }];
+const SIZES: readonly Completion[] = [...MAX, { value: "auto", text: "by its load again" }];
 /** Options whose values are separated by commas. */
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   "--category": CATEGORIES,
@@ -100,9 +101,9 @@ const ARGUMENTS: Readonly<Record<string, (position: number, target: TargetOption
       position === 0 ? SIGNALS.map((name) => ({ value: name.slice("SIG".length) })) : ids(target),
   };
 
-/** The first argument is a cluster, the second a number or `max`. */
+/** The first argument is a cluster, the second a number, `max` or `auto`. */
 async function scaleWords(position: number, target: TargetOptions): Promise<readonly Completion[]> {
-  return position === 0 ? clusters(target) : position === 1 ? MAX : [];
+  return position === 0 ? clusters(target) : position === 1 ? SIZES : [];
 }
 
 /** Values of an option; empty for files, which the shell completes itself. */

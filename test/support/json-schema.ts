@@ -119,7 +119,17 @@ const TEXTS = [
   "\0",
   "=",
 ];
-const WORDS = [...TEXTS, "always", "tcp://h:1", "2026-01-31T12:00:00Z", "1", "20000-23999", "{port:web}"];
+const WORDS = [
+  ...TEXTS,
+  "always",
+  "cpu",
+  "metric:queue",
+  "tcp://h:1",
+  "2026-01-31T12:00:00Z",
+  "1",
+  "20000-23999",
+  "{port:web}",
+];
 const NUMBERS = [0, 1, 3, 9, 10, 19, 20, -20, -21, 0.001, 0.1, 1.5, 366, 1024, 65_535, 65_536, 1e6, 2 ** 53, -0, 1e308];
 const word = fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 5 }), fc.constant(`sha256-${"A".repeat(43)}=`));
 const amount = fc.oneof(fc.constantFrom(...NUMBERS), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.integer());

@@ -30,11 +30,11 @@ export function define(parent: Command): void {
     parent
       .command("scale")
       .description(
-        "Changes the number of instances of a cluster, and waits until new ones are running and removed ones have exited; the others keep running untouched. The number applies until `procman reload` or the next `procman run`, which use the file.",
+        "Changes the number of instances of a cluster, and waits until new ones are running and removed ones have exited; the others keep running untouched. The number applies until `procman reload` or the next `procman run`, which use the file. A cluster with `scale` keeps it, whatever its load is, until auto.",
       ),
   )
     .argument("<id>", "id of the cluster")
-    .argument("<count>", "number of instances; max: one per processor; +1, -1: more or fewer")
+    .argument("<count>", "number of instances; max: one per processor; +1, -1: more or fewer; auto: by its load again")
     .option("--no-wait", "return immediately instead of waiting")
     .option(
       "--timeout <seconds>",
@@ -74,9 +74,9 @@ async function scale(
 
 function scalingOf(id: string, count: string): Scaling {
   const cannot = (why: string): ProcmanError => new ProcmanError("usage", `Cannot scale ${JSON.stringify(id)} ${why}`);
-  if (count === "max") return { instances: count };
+  if (count === "max" || count === "auto") return { instances: count };
   if (!/^[+-]?\d+$/.test(count))
-    throw cannot(`to ${JSON.stringify(count)}: use a whole number such as 4, or +1, -1, or max`);
+    throw cannot(`to ${JSON.stringify(count)}: use a whole number such as 4, or +1, -1, max or auto`);
   const isStep = !/^\d/.test(count);
   const number = Number(count);
   if (isStep && Math.abs(number) > MAX_INSTANCES) throw cannot(`by ${count}: use 1 to ${MAX_INSTANCES} instances`);

@@ -31,9 +31,10 @@ export const LOG_SUBMISSION = object(
   { description: "An entry for the log." },
 );
 
-const instances: Schema<number | "max"> = {
-  oneOf: [integer({ minimum: 1, maximum: MAX_INSTANCES }), { const: "max" }],
-  description: 'The number; `"max"`: one for each processor.',
+const instances: Schema<number | "max" | "auto"> = {
+  oneOf: [integer({ minimum: 1, maximum: MAX_INSTANCES }), { const: "max" }, { const: "auto" }],
+  description:
+    'The number; `"max"`: one for each processor. A cluster with `scale` keeps it, whatever its load is, until `"auto"`.',
 };
 
 export const SCALING = object(

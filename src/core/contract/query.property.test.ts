@@ -120,12 +120,12 @@ test("any body is accepted or refused, without another error", () => {
   );
 });
 
-test('a number of instances is a whole number or "max", and the error names both', () => {
+test('a number of instances is a whole number, "max" or "auto", and the error names them', () => {
   const fault = (instances: unknown): readonly string[] =>
     faultsOf({ instances }, SCALING, "body").map(({ message }) => message);
-  for (const good of [1, 1_024, "max"]) assert.deepEqual(fault(good), []);
-  assert.deepEqual(fault("many"), ['must be a whole number or "max", not "many"']);
-  assert.deepEqual(fault(1.5), ['must be a whole number or "max", not 1.5']);
+  for (const good of [1, 1_024, "max", "auto"]) assert.deepEqual(fault(good), []);
+  assert.deepEqual(fault("many"), ['must be a whole number or "max" or "auto", not "many"']);
+  assert.deepEqual(fault(1.5), ['must be a whole number or "max" or "auto", not 1.5']);
   assert.deepEqual(fault(0), ["must be 1 to 1024, not 0"]);
 });
 

@@ -180,7 +180,8 @@ export class Procman {
 
   /**
    * Changes the number of instances of a cluster. Resolves when the new ones run and the others have ended. The number
-   * applies until the configuration is reloaded, or procman is started again.
+   * applies until the configuration is reloaded, or procman is started again. A cluster with `scale` keeps it, whatever its
+   * load is, until `auto`.
    *
    * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `process-failed`,
    * `wait-timeout`
@@ -189,10 +190,11 @@ export class Procman {
    * await procman.scale("web", 4);
    * await procman.scale("web", { by: -1 });
    * await procman.scale("web", "max"); // one for each processor
+   * await procman.scale("web", "auto"); // by its load again
    */
   async scale(
     id: string,
-    to: number | "max" | Scaling,
+    to: number | "max" | "auto" | Scaling,
     { waitSeconds = WAIT_SECONDS }: WaitOptions = {},
   ): Promise<ProcessRecord> {
     const scaling = typeof to === "object" ? to : { instances: to };

@@ -135,6 +135,11 @@ export class Operations {
       if (typeof effect === "object") throw new ProcmanError(effect.code, `Cannot ${what}: ${effect.why(target)}`);
   }
 
+  /** Whether the table refuses it now. */
+  refuses(request: OperationRequest): boolean {
+    return this.#matches(request).some(({ effect }) => typeof effect === "object");
+  }
+
   /** The operation that must be over before the request starts. */
   blockingOperation(request: OperationRequest): Operation | undefined {
     return this.#matches(request).find(({ effect }) => effect === "wait" || effect === "queue")?.operation;

@@ -8,7 +8,6 @@
 import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import type { ConfigText } from "../../config/config-file.ts";
-import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
 import type { ActOptions, Caller, PlanOptions } from "../../contract/control.ts";
 import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
@@ -48,6 +47,8 @@ type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
 /** `portOf`: the process that needs another port; absent: the whole file is applied. */
 type QueuedReload = { readonly why: string; readonly portOf?: string | undefined };
 
+type KeptCounts = Pick<Scaler, "resetCounts" | "countOf" | "countByLoad">;
+
 /** `caller`: who asked for it; absent: a signal, or a change of the file. `rollbackTo`: number of the entry that was put back. */
 export type ReloadRequest = PlanOptions & {
   readonly caller?: Caller | undefined;
@@ -63,20 +64,19 @@ const NOT_BEGUN = { current: [], pending: [] } as const;
 
 export class Reloads implements Subsystem {
   readonly #context: OperationContext;
-  readonly #scaler: Pick<Scaler, "resetCounts" | "countOf">;
+  readonly #scaler: KeptCounts;
   readonly #options: ReloadOptions;
   readonly #abort = new AbortController();
   readonly #watch: ConfigFileWatch | undefined;
   /** Absent: there is no file. */
   readonly #unapplied: UnappliedChanges | undefined;
   readonly #last: LastReload;
-  readonly #countOf: Scale = (id, count) => this.#scaler.countOf(id, count);
   #rollout: Rollout<ReloadStep> | undefined;
   #wasRolledBack = false;
   /** Reason of a further reload that waits for the present one. */
   #queued: QueuedReload | undefined;
 
-  constructor(context: OperationContext, scaler: Pick<Scaler, "resetCounts" | "countOf">, options: ReloadOptions) {
+  constructor(context: OperationContext, scaler: KeptCounts, options: ReloadOptions) {
     this.#context = context;
     this.#scaler = scaler;
     this.#options = options;
@@ -85,7 +85,7 @@ export class Reloads implements Subsystem {
     const { source } = options;
     if (source !== undefined)
       this.#unapplied = new UnappliedChanges(file, () =>
-        this.#planFor(source(this.#countOf, this.#context.specs.config.profile)),
+        this.#planFor(source(this.#scaler.countOf, this.#context.specs.config.profile)),
       );
     if (options.watchFile)
       this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(`${basename(file)} has changed`));
@@ -322,7 +322,8 @@ export class Reloads implements Subsystem {
     const { source } = this.#options;
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
     const running = reading === "look" ? undefined : this.#runningIds(portOf);
-    return source(portOf === undefined ? undefined : this.#countOf, profile ?? undefined, reading, running);
+    const { countByLoad, countOf } = this.#scaler;
+    return source(portOf === undefined ? countByLoad : countOf, profile ?? undefined, reading, running);
   }
 
   /** Ids of processes and instances, and of clusters with one of these. `failing`: its run has ended, and may be restarted by now. */
@@ -405,7 +406,7 @@ export class Reloads implements Subsystem {
     if (current.length === 0) {
       rollout.step = { ...step, to, from, pending };
       notes.remove(":reload");
-      if (from !== undefined && keepsCounts !== true) this.#scaler.resetCounts();
+      if (from !== undefined && keepsCounts !== true) this.#scaler.resetCounts(to);
     } else {
       rollout.step = { to, from, current, pending, keepsCounts };
       notes.write(":reload", rollout.step);

@@ -463,3 +463,76 @@ for (const asked of ["block", "stop"] as const)
       await eventually(() => supervisor.processes.every(({ id }) => !ids.includes(id)) || undefined);
       assert.ok(supervisor.processes.every(({ isIdle, isBlocked }) => isIdle && isBlocked === (asked === "block")));
     });
+
+const scaled = (instances: number, more: Partial<RawProcess> = {}): RawProcess =>
+  web(instances, { scale: { min: 1, max: 8, targets: { cpu: 70 } }, ...more });
+const DECISION = { time: "2026-11-27T14:03:10.000Z", from: 2, to: 4, reason: "its minimum is 4" };
+
+test("a decision about the load is noted with its reason, and the next service knows it", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [scaled(2)]);
+  rig.service.scaler.scale("web", { instances: 4 }, CALLER, DECISION);
+  rig.tell(spawned("web-3"), spawned("web-4"));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(rig.batchOf(":scale").filter(({ t }) => t === "spawn").length, 2, "in the same array as the commands");
+  const slots = ["web-1", "web-2", "web-3", "web-4"];
+  const next = await serving(context, stateDir, [scaled(2)], await rig.killed(...slots));
+  assert.deepEqual([next.ids(), next.requests()], [slots, []]);
+  assert.deepEqual(next.service.scaler.lastDecision("web"), DECISION);
+  assert.equal(next.service.scaler.isPinned("web"), false);
+});
+
+test("a number by hand pins a cluster with scale, also the number that it has, also after a kill, until auto", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [scaled(2), other("db")]);
+  const { scaler } = rig.service;
+  assert.equal(scaler.isPinned("web"), false);
+  rig.scale(2);
+  assert.equal(scaler.isPinned("web"), true);
+  const next = await serving(context, stateDir, [scaled(2), other("db")], await rig.killed("web-1", "web-2", "db"));
+  assert.equal(next.service.scaler.isPinned("web"), true);
+  next.scale(3);
+  const unpin = (id: string) => next.service.scaler.scale(id, { instances: "auto" }, CALLER);
+  assert.deepEqual([unpin("web").added, unpin("web").removed], [[], []]);
+  assert.equal(next.service.scaler.isPinned("web"), false);
+  assert.deepEqual(next.ids(), ["web-1", "web-2", "web-3", "db"], "the number stays until its load decides");
+  assert.throws(() => unpin("db"), { code: "scale-refused", message: /it is not a cluster/ });
+  assert.throws(() => next.service.scaler.scale("web", { instances: "auto", by: 1 }, CALLER), {
+    code: "input-invalid",
+  });
+});
+
+test("a cluster without scale has nothing to be pinned against", async (context) => {
+  const rig = await serving(context, folder(context), [web()]);
+  rig.scale(3);
+  assert.equal(rig.service.scaler.isPinned("web"), false);
+  assert.throws(() => rig.service.scaler.scale("web", { instances: "auto" }, CALLER), {
+    code: "scale-refused",
+    message: 'Cannot scale "web" by its load: it has no "scale" in the file',
+  });
+});
+
+test("a reload keeps the number that the load has asked for, but neither a pinned one nor that of a file that has another", async (context) => {
+  const rig = await serving(context, folder(context), [scaled(2)]);
+  const { scaler, reloads } = rig.service;
+  scaler.scale("web", { instances: 4 }, CALLER, DECISION);
+  rig.tell(spawned("web-3"), spawned("web-4"));
+  rig.write(scaled(2, { restartLimit: 3 }));
+  assert.ok(reloads.plan().processes.every(({ action }) => action !== "stop"));
+  void reloads.reload("test");
+  assert.deepEqual(rig.ids(), ["web-1", "web-2", "web-3", "web-4"]);
+  assert.deepEqual(scaler.lastDecision("web"), DECISION);
+  rig.scale(3);
+  rig.tell(exited("web-4"));
+  void reloads.reload("test");
+  assert.deepEqual(rig.ids(), ["web-1", "web-2"]);
+  assert.equal(scaler.isPinned("web"), false);
+  scaler.scale("web", { instances: 4 }, CALLER, DECISION);
+  rig.write(scaled(1, { restartLimit: 3 }));
+  void reloads.reload("test");
+  assert.deepEqual([rig.ids(), scaler.lastDecision("web")], [["web-1"], undefined]);
+  scaler.scale("web", { instances: 4 }, CALLER, DECISION);
+  rig.write(web(1, { restartLimit: 3 }));
+  void reloads.reload("test");
+  assert.deepEqual(rig.ids(), ["web-1"], "without scale the file counts");
+});

@@ -1,6 +1,7 @@
 /** Changes the number of instances of a cluster at run time. Other instances, and other changes of the file, are left alone. */
 import { availableParallelism } from "node:os";
 import { basename } from "node:path";
+import { compact } from "../../base/compact.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import { ownPort } from "../../config/cluster-variables.ts";
 import { diff } from "../../config/diff.ts";
@@ -13,7 +14,7 @@ import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { isUnderWay } from "../../supervisor/verdict.ts";
 import type { ConfigSource } from "../config/config-source.ts";
-import type { InstanceCount } from "../recovery/notes.ts";
+import type { InstanceCount, SizeDecision } from "../recovery/notes.ts";
 import type { AcceptedRequest } from "./action.ts";
 import { awaitAction } from "./action-wait.ts";
 import type { OperationContext } from "./operation-context.ts";
@@ -76,18 +77,22 @@ export class Scaler {
 
   /**
    * Adds or removes instances. New ones start if the file says so (`autostart`) or if others of the cluster run.
+   * A cluster with `scale` keeps the number, whatever its load is, unless it is a decision about its load.
    *
    * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`,
    * `configuration-invalid`
    */
-  scale(id: string, scaling: Scaling, caller: Caller): ScaleResult {
+  scale(id: string, scaling: Scaling, caller: Caller, decision?: SizeDecision): ScaleResult {
     const { activeConfig, specs, supervisor, incidents } = this.#context;
     const before = instancesIn(specs.config, id);
-    if (before.length === 0) throw notScalable(id, specs.config);
+    const [first] = before;
+    if (first === undefined) throw notScalable(id, specs.config);
+    if (scaling.instances === "auto") return this.#unpin(id, scaling, first);
     const processes = before.map((spec) => supervisor.find(spec.id));
     const to = targetCount(id, scaling, before.length);
     this.#check(id, to, processes);
-    if (to === before.length) return this.#resultOf([], []);
+    const isPinned = first.scale !== undefined && decision === undefined;
+    if (to === before.length && !isPinned) return this.#resultOf([], []);
     const { found, configured } = this.#readInstances(id, to);
     const instances = instancesIn(found, id);
     this.#checkFile(id, before, instances);
@@ -96,7 +101,12 @@ export class Scaler {
     const removed = processes.slice(to);
     for (const process of removed) incidents.recordRequester(process.id, caller);
     const isRunning = processes.some(({ states }) => states.some(isUnderWay));
-    this.#setCounts(new Map(this.#counts).set(id, { desired: to, configured }));
+    this.#setCounts(
+      new Map(this.#counts).set(
+        id,
+        compact({ desired: to, configured, decision, ...(isPinned && { pinned: true as const }) }),
+      ),
+    );
     activeConfig.apply(withInstances(specs.config, id, found));
     const added = addedSpecs.map((spec) => supervisor.find(spec.id));
     if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed(false);
@@ -107,14 +117,43 @@ export class Scaler {
   }
 
   /** The number that was requested for this cluster, as long as the file has the same; undefined: none. */
-  countOf(cluster: string, configured: number | "max"): number | undefined {
+  readonly countOf: Scale = (cluster, configured) => {
     const known = this.#counts.get(cluster);
     return known?.configured === configured ? known.desired : undefined;
+  };
+
+  /** The number that a reload leaves alone: the load has asked for it. */
+  readonly countByLoad: Scale = (cluster, configured, isScaled) =>
+    isScaled && !this.isPinned(cluster) ? this.countOf(cluster, configured) : undefined;
+
+  /** Whether the number of a cluster with `scale` was asked for by hand. */
+  isPinned(cluster: string): boolean {
+    return this.#counts.get(cluster)?.pinned === true;
   }
 
-  /** The counts of the file are valid again. The note is written in this turn. */
-  resetCounts(): void {
-    this.#setCounts(new Map());
+  /** The latest change by load or schedule. */
+  lastDecision(cluster: string): SizeDecision | undefined {
+    return this.#counts.get(cluster)?.decision;
+  }
+
+  /** The counts of the file are valid again, but for those that the load has asked for. The note is written in this turn. */
+  resetCounts({ processes }: Pick<Config, "processes">): void {
+    const sizes = new Map<string, number>();
+    for (const { cluster, scale } of processes)
+      if (cluster && scale) sizes.set(cluster.id, (sizes.get(cluster.id) ?? 0) + 1);
+    const isKept = ([id, { pinned, desired }]: [string, InstanceCount]): boolean =>
+      pinned !== true && sizes.get(id) === desired;
+    this.#setCounts(new Map([...this.#counts].filter(isKept)));
+  }
+
+  /** The load counts again, from the number that there is now. @throws {ProcmanError} `scale-refused` */
+  #unpin(id: string, { by }: Scaling, { scale }: ProcessSpec): ScaleResult {
+    if (by !== undefined) throw twoSizes(id);
+    if (scale === undefined)
+      throw new ProcmanError("scale-refused", `Cannot scale "${id}" by its load: it has no "scale" in the file`);
+    const known = this.#counts.get(id);
+    if (known !== undefined) this.#setCounts(new Map(this.#counts).set(id, omitPin(known)));
+    return this.#resultOf([], []);
   }
 
   #resultOf(added: readonly Process[], removed: readonly Process[]): ScaleResult {
@@ -199,7 +238,10 @@ export class Scaler {
   #setCounts(counts: InstanceCounts): void {
     const { notes } = this.#context;
     const changed: InstanceCounts = new Map(
-      [...counts].filter(([, { desired, configured }]) => desired !== configured),
+      [...counts].filter(
+        ([, { desired, configured, pinned, decision }]) =>
+          desired !== configured || pinned === true || decision !== undefined,
+      ),
     );
     if (changed.size === 0) notes.remove(":scale");
     else notes.write(":scale", changed);
@@ -207,12 +249,20 @@ export class Scaler {
   }
 }
 
+function twoSizes(id: string): ProcmanError {
+  return new ProcmanError("input-invalid", `Cannot scale "${id}": either "instances" or "by" must be given`, {
+    faults: [{ place: "body", message: 'must have either "instances" or "by"' }],
+  });
+}
+
+function omitPin({ pinned: _, ...count }: InstanceCount): InstanceCount {
+  return count;
+}
+
 /** The number of instances that is asked for, of a cluster that has `now`. @throws {ProcmanError} `input-invalid`, `scale-refused` */
 export function targetCount(id: string, { instances, by }: Scaling, now: number): number {
-  if ((instances === undefined) === (by === undefined))
-    throw new ProcmanError("input-invalid", `Cannot scale "${id}": either "instances" or "by" must be given`, {
-      faults: [{ place: "body", message: 'must have either "instances" or "by"' }],
-    });
+  if ((instances === undefined) === (by === undefined)) throw twoSizes(id);
+  if (instances === "auto") return now;
   const to = instances === "max" ? availableParallelism() : (instances ?? now + (by ?? 0));
   if (Number.isInteger(to) && to >= 1 && to <= MAX_INSTANCES) return to;
   throw scaleRefused(

@@ -59,7 +59,22 @@ export type RolloutState = {
 };
 
 /** `desired` is valid as long as the configuration file has the count `configured`. */
-export type InstanceCount = { readonly desired: number; readonly configured: number | "max" };
+export type InstanceCount = {
+  readonly desired: number;
+  readonly configured: number | "max";
+  /** With `scale`: asked for by hand, so that the load doesn't count. */
+  readonly pinned?: true;
+  /** Its load, or a schedule, has asked for it. */
+  readonly decision?: SizeDecision;
+};
+
+/** A change of the number of instances by load or schedule. */
+export type SizeDecision = {
+  readonly time: string;
+  readonly from: number;
+  readonly to: number;
+  readonly reason: string;
+};
 
 /** The active profile, which a reload has asked for instead of that of `procman run`; valid as long as that is `ofRun`. Absent: none. */
 export type ProfileState = { readonly profile?: string | undefined; readonly ofRun?: string | undefined };
@@ -118,7 +133,16 @@ const storedRollout = openObject({
   left: optional(list(string())),
   keepsCounts: optional(boolean()),
 });
-const storedScales = openObject({ scales: map(openObject({ to: count, of: union([count, literal("max")]) })) });
+const storedScales = openObject({
+  scales: map(
+    openObject({
+      to: count,
+      of: union([count, literal("max")]),
+      pinned: optional(literal(true)),
+      decision: optional(openObject({ time: string(), from: count, to: count, reason: string() })),
+    }),
+  ),
+});
 const profileState = openObject({ profile: optional(string()), ofRun: optional(string()) });
 const shutdown = openObject({ why: string(), code: optional(count) });
 const pendingStop = openObject({
@@ -152,12 +176,15 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
   ":scale": plain({
     encode: (scales) => ({
       scales: Object.fromEntries(
-        [...scales].map(([id, { desired, configured }]) => [id, { to: desired, of: configured }]),
+        [...scales].map(([id, { desired, configured, ...more }]) => [id, { to: desired, of: configured, ...more }]),
       ),
     }),
     decode: (value) => {
       if (!matches(value, storedScales)) return undefined;
-      return new Map(Object.entries(value.scales).map(([id, { to, of }]) => [id, { desired: to, configured: of }]));
+      const counts = Object.entries(value.scales).map(([id, { to, of, pinned, decision }]) => {
+        return [id, compact({ desired: to, configured: of, pinned, decision })] as const;
+      });
+      return new Map(counts);
     },
   }),
   ":profile": plain({
