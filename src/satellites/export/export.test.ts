@@ -135,6 +135,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   ...{ user: 1000, group: 1000, groups: ["shop"], cluster: { instances: 2, startPort: 3001 } },
 };
 const OF_SCHEDULES = { timeZone: "Asia/Tokyo", catchUp: true, jitter: 20, overrun: true } as const;
+const OF_CLUSTERS = { scale: { max: 8, targets: { cpu: 70 } } } as const;
 /** `restart` tells of the restarts of a Procfile; foreman knows nothing else of it. */
 const OF_RESTARTS = ["restartLimit", "restartDelayMs", "successExitCodes"];
 /**
@@ -159,6 +160,8 @@ test("each field of a process changes what is exported, or is told as lost", () 
     for (const [name, value] of Object.entries(FIELDS))
       if (target !== "procfile" || !OF_RESTARTS.includes(name))
         assert.ok(changes(name, value, {}), `${target}: ${name}`);
+    for (const [name, value] of Object.entries(OF_CLUSTERS))
+      assert.ok(changes(name, value, { cluster: { instances: 2 } }), `${target}: ${name}`);
     if (target === "procfile") continue;
     for (const [name, value] of Object.entries(OF_SCHEDULES))
       assert.ok(changes(name, value, job), `${target}: ${name}`);
@@ -166,6 +169,7 @@ test("each field of a process changes what is exported, or is told as lost", () 
   const known = [
     ...Object.keys(FIELDS),
     ...Object.keys(OF_SCHEDULES),
+    ...Object.keys(OF_CLUSTERS),
     ...UNSEEN,
     "id",
     "cmd",

@@ -94,6 +94,11 @@ export function everywhere(title: string): readonly NoteRule[] {
     ],
     ["groups", ({ spec }) => spec.groups !== undefined, `${title} has none`],
     [
+      "scale",
+      ({ spec }) => spec.scale !== undefined && title !== "Kubernetes",
+      `${title} doesn't scale by load or schedule: the number of instances is fixed`,
+    ],
+    [
       "watch",
       ({ spec }) => spec.watch.length > 0,
       `${title} restarts nothing when files change; use procman while developing`,

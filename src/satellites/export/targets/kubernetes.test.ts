@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Deployment } from "kubernetes-models/apps/v1/Deployment";
+import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler";
 import { CronJob } from "kubernetes-models/batch/v1/CronJob";
 import { Job } from "kubernetes-models/batch/v1/Job";
 import { Service } from "kubernetes-models/v1/Service";
@@ -22,6 +23,7 @@ const MODELS: Readonly<Record<string, Model>> = {
   "batch/v1 Job": Job,
   "batch/v1 CronJob": CronJob,
   "v1 Service": Service,
+  "autoscaling/v2 HorizontalPodAutoscaler": HorizontalPodAutoscaler,
 };
 
 function manifests(config?: unknown): readonly Manifest[] {
@@ -143,4 +145,55 @@ test("only a cluster is updated instance by instance; another process never runs
   assert.deepEqual(specOf("Service", "db").ports, [{ name: "port-7000", port: 7000, targetPort: 7000 }]);
   const selected = specOf("Service", "web").selector["app.kubernetes.io/component"];
   assert.equal(specOf("Deployment", "web").template.metadata.labels["app.kubernetes.io/component"], selected);
+});
+
+const SCALED = {
+  id: "web",
+  cmd: "node server.js",
+  autostart: true,
+  cluster: { instances: 2, startPort: 3001, commonPort: 3000 },
+  scale: {
+    min: 2,
+    max: 8,
+    targets: { cpu: 70, connections: 40, "metric:queue": 2.5 },
+    step: 2,
+    schedules: [{ cron: "0 8 * * *", min: 4 }],
+  },
+};
+
+test("a cluster with scale becomes a HorizontalPodAutoscaler, whose Deployment has no fixed number; what is lost is told", () => {
+  const config = { processes: [SCALED] };
+  const all = manifests(config);
+  all.forEach(validate);
+  const scaler = all.find(({ kind }) => kind === "HorizontalPodAutoscaler");
+  assert.deepEqual(scaler?.spec, {
+    scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
+    minReplicas: 2,
+    maxReplicas: 8,
+    metrics: [
+      { type: "Resource", resource: { name: "cpu", target: { type: "AverageValue", averageValue: "700m" } } },
+      { type: "Pods", pods: { metric: { name: "queue" }, target: { type: "AverageValue", averageValue: "2500m" } } },
+    ],
+    behavior: {
+      scaleUp: { stabilizationWindowSeconds: 10, policies: [{ type: "Pods", value: 2, periodSeconds: 10 }] },
+      scaleDown: { stabilizationWindowSeconds: 300, policies: [{ type: "Pods", value: 2, periodSeconds: 300 }] },
+    },
+  });
+  assert.equal(all.find(({ kind }) => kind === "Deployment")?.spec.replicas, undefined);
+  const notes = exported("kubernetes", config).notes.map(({ field, text }) => `${field}: ${text}`);
+  for (const note of [
+    /^scale\.targets: .*connections and waiting are left out/,
+    /^scale\.targets: needs an adapter/,
+    /^scale\.schedules:/,
+  ])
+    assert.ok(
+      notes.some((text) => note.test(text)),
+      notes.join("\n"),
+    );
+});
+
+test("a cluster that scales by its connections alone keeps its number: without a metric Kubernetes would choose one", () => {
+  const all = manifests({ processes: [{ ...SCALED, scale: { targets: { connections: 40 } } }] });
+  assert.ok(!all.some(({ kind }) => kind === "HorizontalPodAutoscaler"));
+  assert.equal(all.find(({ kind }) => kind === "Deployment")?.spec.replicas, 2);
 });

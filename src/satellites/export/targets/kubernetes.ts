@@ -19,6 +19,7 @@ import { type Exported, type Note, type Project, present, seconds, type Workload
 import { yamlText } from "../yaml-file.ts";
 import { initContainers, type KubernetesNames, mainContainer, unwaited } from "./kubernetes-container.ts";
 import { kubernetesName, type Manifest, secretNameOf } from "./kubernetes-names.ts";
+import { autoscalerOf, SCALE_RULES } from "./kubernetes-scaler.ts";
 
 /** A start that couldn't take place is made up for within this time. Seconds. */
 const STARTING_DEADLINE = 60;
@@ -42,7 +43,11 @@ export function exportKubernetes(all: readonly Workload[], project: Project): Ex
     ...workloads.flatMap((workload) => [...notesOf(workload, project), ...unwaitedNotes(workload, names)]),
     ...networked.flatMap((each) => each.notes),
   ];
-  const manifests = [...workloads.map((workload) => manifestOf(workload, names)), ...servicesOf(workloads, project)];
+  const manifests = [
+    ...workloads.map((workload) => manifestOf(workload, names)),
+    ...servicesOf(workloads, project),
+    ...workloads.flatMap((workload) => autoscalerOf(workload, labelsOf(workload, project)) ?? []),
+  ];
   return { files: [{ name: "kubernetes.yaml", text: yamlText(manifests, project, notes) }, ...image.files], notes };
 }
 
@@ -92,9 +97,11 @@ function manifestOf(workload: Workload, names: KubernetesNames): Manifest {
 function deploymentSpec(workload: Workload, names: KubernetesNames): Manifest {
   const { spec, replicas } = workload;
   const labels = labelsOf(workload, names.project);
+  const isScaled = autoscalerOf(workload, labels) !== undefined;
   const { minUptimeMs = 1_000 } = spec.policy;
   return present({
-    replicas,
+    // Each apply would undo what the autoscaler has decided.
+    replicas: isScaled ? undefined : replicas,
     selector: { matchLabels: labels },
     // A process without a cluster must not run twice, not even for a moment.
     strategy:
@@ -247,6 +254,7 @@ const RULES: readonly NoteRule[] = [
     "the Service is reached inside the Kubernetes cluster only; an Ingress, or type: LoadBalancer, opens it",
   ],
   ...frontRules("a Service"),
+  ...SCALE_RULES,
 ];
 
 function unwaitedNotes(workload: Workload, names: KubernetesNames): readonly Note[] {
