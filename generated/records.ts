@@ -143,6 +143,26 @@ export type BalancerRecord = {
   readonly rejected: number;
 };
 
+/** How a cluster with `scale` is scaled. */
+export type ScaleRecord = {
+  /** Fewest instances now. */
+  readonly min: number;
+  /** Most instances now. */
+  readonly max: number;
+  /** Instances that its load needs now, within these bounds. */
+  readonly desired: number;
+  /** It has a number that was asked for by hand. */
+  readonly pinned?: true;
+  /** The schedule that has set the bounds, as it is written. */
+  readonly schedule?: string;
+  /** When a schedule sets them next. */
+  readonly nextSchedule?: string;
+  /** The latest change by load or schedule. */
+  readonly last?: { readonly time: string; readonly from: number; readonly to: number; readonly reason: string };
+  /** While it needs more instances, and gets none. */
+  readonly refused?: { readonly time: string; readonly wanted: number; readonly reason: string };
+};
+
 /** The listening socket that the instances of a cluster share; open while any of them runs or starts. */
 export type SocketRecord = {
   /** Address. */
@@ -382,8 +402,8 @@ export type TelemetryReport = {
 
 /** Number of instances of a cluster: `instances`, or `by`. */
 export type Scaling = {
-  /** The number; `"max"`: one for each processor. */
-  readonly instances?: number | "max";
+  /** The number; `"max"`: one for each processor. A cluster with `scale` keeps it, whatever its load is, until `"auto"`. */
+  readonly instances?: number | "max" | "auto";
   /** The change of the number; below 0: fewer. */
   readonly by?: number;
 };

@@ -19,6 +19,7 @@ const PARTS = {
   "ProcessRecord.missed": "MissedRecord",
   "ProcessRecord.backend": "BackendRecord",
   "ProcessRecord.balancer": "BalancerRecord",
+  "ProcessRecord.scale": "ScaleRecord",
   "ProcessRecord.socket": "SocketRecord",
   "ProcessRecord.cause": "StatusCause",
   ".end": "EndRecord",

@@ -21,6 +21,7 @@ const STEPS = [
   { name: "schema", argv: script("scripts/schema.ts", "--check"), onlyWith: "scripts/schema.ts" },
   { name: "api docs", argv: script("scripts/api-docs.ts", "--check"), onlyWith: "scripts/api-docs.ts" },
   { name: "benchmarks", argv: [process.execPath, "scripts/bench.mjs", "--report", "--check"] },
+  { name: "autoscale", argv: script("scripts/autoscale.ts", "--check") },
   { name: "reference", argv: script("scripts/reference.ts", "--check") },
   {
     name: "format and lint",

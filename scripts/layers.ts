@@ -44,6 +44,7 @@ const SERVICE = [
   "core/service/config",
   "core/service/balancer",
   "core/service/operations",
+  "core/service/autoscale",
   "core/service/http",
   "core/service",
 ] as const;
@@ -75,7 +76,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "core/log-store": GROUND,
   "core/autoscale": ["core/base", "core/supervisor"],
   "core/plugins/shipped": ["core/base", "core/contract"],
-  "core/config": [...GROUND, "core/supervisor", "core/plugins/shipped"],
+  "core/config": [...GROUND, "core/supervisor", "core/autoscale", "core/plugins/shipped"],
   "core/keeper": GROUND,
   "core/logger": [...GROUND, "core/log-store"],
   "core/balancer": GROUND,

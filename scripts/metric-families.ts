@@ -1,7 +1,7 @@
 /** The metrics that procman exposes, as it exposes them for a process that has a value for each. */
 import type { ProcessRecord } from "../src/core/contract/records.ts";
 import type { StateRecord } from "../src/core/contract/state-record.ts";
-import { balancerFamilies, familiesOf, type MetricFamily } from "../src/core/metrics/exposition.ts";
+import { balancerFamilies, familiesOf, type MetricFamily, scaleFamilies } from "../src/core/metrics/exposition.ts";
 
 type DescribedFamily = Pick<MetricFamily, "name" | "type" | "help"> & { readonly labels: readonly string[] };
 
@@ -16,6 +16,7 @@ const RECORD = {
   backend: BACKEND,
   balancer: { waiting: 0, rejected: 0 },
   sleep: { wakes: 0, lastWakeMs: 0 },
+  scale: { min: 1, max: 1, desired: 1 },
 } as unknown as ProcessRecord;
 
 const GAUGES = { memoryBytes: 0, cpuSeconds: 0, delaySeconds: 0, longestSeconds: 0 };
@@ -23,7 +24,11 @@ const GAUGES = { memoryBytes: 0, cpuSeconds: 0, delaySeconds: 0, longestSeconds:
 export function metricFamilies(): readonly DescribedFamily[] {
   const state = { name: "shop", uptimeSeconds: 0, status: "running" } as StateRecord;
   const counted = { record: RECORD, states: [], restarts: 0, sample: undefined };
-  const families = [...familiesOf([counted], GAUGES, state), ...balancerFamilies([{ ...RECORD, instances: [RECORD] }])];
+  const families = [
+    ...familiesOf([counted], GAUGES, state),
+    ...balancerFamilies([{ ...RECORD, instances: [RECORD] }]),
+    ...scaleFamilies([RECORD]),
+  ];
   // What a program reports is lower case; NAME stands for it.
   return families.map(({ name, type, help, values }) => ({
     name: name.replace(/^(procman_telemetry_).*/, "$1NAME"),

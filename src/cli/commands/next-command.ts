@@ -13,7 +13,7 @@ type Options = TargetOptions & { readonly json?: boolean };
 
 type PlannedRun = {
   readonly process: string;
-  readonly action: "start" | "terminate" | "restart";
+  readonly action: "start" | "terminate" | "restart" | "scale";
   readonly time: string;
   readonly timeZone?: string;
 };
@@ -22,7 +22,7 @@ export function define(parent: Command): void {
   const command = parent
     .command("next")
     .description(
-      "Shows the next scheduled starts (cron), stops (terminate) and restarts after failures, soonest first.",
+      "Shows the next scheduled starts (cron), stops (terminate) and sizes (scale), and restarts after failures, soonest first.",
     )
     .argument("[id...]", `${IDS_HELP} (default: all)`);
   withTarget(command)
@@ -37,14 +37,17 @@ export function define(parent: Command): void {
 
 export function plannedOf(records: readonly ProcessRecord[]): readonly PlannedRun[] {
   return records
-    .flatMap((record) => record.instances ?? [record])
-    .flatMap(({ id, nextRun, nextTerminate, nextRestart, timeZone }) => {
+    .flatMap((record) => [record, ...(record.instances ?? [])])
+    .flatMap(({ id, scale, nextRun, nextTerminate, nextRestart, timeZone }) => {
       const zone = timeZone === undefined ? {} : { timeZone };
       return [
         ...(nextRun === undefined ? [] : [{ process: id, action: "start", time: nextRun, ...zone } as const]),
         ...(nextTerminate === undefined
           ? []
           : [{ process: id, action: "terminate", time: nextTerminate, ...zone } as const]),
+        ...(scale?.nextSchedule === undefined
+          ? []
+          : [{ process: id, action: "scale", time: scale.nextSchedule } as const]),
         ...(nextRestart === undefined ? [] : [{ process: id, action: "restart", time: nextRestart } as const]),
       ];
     })

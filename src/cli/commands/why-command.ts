@@ -9,7 +9,7 @@ import type { HistoryEntry } from "../../core/contract/history-record.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { lastRuns } from "../../core/contract/run-history.ts";
 import type { Incident, RunSummary } from "../../core/contract/run-summary.ts";
-import { explain, explainPastRuns, keptChanges } from "../../core/contract/why.ts";
+import { explain, explainPastRuns, explainSize, keptChanges } from "../../core/contract/why.ts";
 import { connect } from "../connected.ts";
 import { integerTo, withTarget } from "../options.ts";
 import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
@@ -64,7 +64,15 @@ type Answers = Answer | readonly Answer[];
 async function present(client: Client, id: string, { lines }: Options): Promise<Answers> {
   const [record, changes] = await Promise.all([client.process(id), keptChanges(client)]);
   const answer = (member: ProcessRecord): Promise<Answer> => answerOf(client, member, { lines, changes });
-  return record.instances === undefined ? answer(record) : Promise.all(record.instances.map(answer));
+  return record.instances === undefined
+    ? answer(record)
+    : [...sizeOf(record), ...(await Promise.all(record.instances.map(answer)))];
+}
+
+/** About the number of instances, if that is scaled. */
+function sizeOf(record: ProcessRecord): readonly Answer[] {
+  const why = explainSize(record);
+  return why.length === 0 ? [] : [{ process: record, incidents: [], runs: [], why }];
 }
 
 async function answerOf(

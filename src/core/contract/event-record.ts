@@ -24,6 +24,15 @@ export type EventRecord =
   | {
       readonly id: string;
       readonly time: string;
+      readonly type: "process.scaled";
+      readonly process: string;
+      readonly from: number;
+      readonly to: number;
+      readonly text: string;
+    }
+  | {
+      readonly id: string;
+      readonly time: string;
       readonly type: "process.watch";
       readonly process: string;
       readonly file: string;
@@ -47,6 +56,8 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   "process.state":
     "a transition, block, unblock, enable, disable or change of configuration, with the record and usually a sentence (`text`)",
   "process.scheduled": "a process was started, skipped, missed or terminated by schedule",
+  "process.scaled":
+    "a cluster was scaled by its load or a schedule (`from`, `to`, and why in `text`); the same number twice: it would need more, and gets none",
   "process.watch": "a watched file has changed (`file`)",
   "process.telemetry": "a process reported numbers",
   "process.incident": "an incident is complete, a second or two after the end",

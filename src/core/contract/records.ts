@@ -14,6 +14,7 @@ export type {
   MissedRecord,
   ProcessRecord,
   RunRecord,
+  ScaleRecord,
   SocketRecord,
   TelemetryReport,
 } from "../../../generated/records.ts";

@@ -79,6 +79,24 @@ export function explain(
   ];
 }
 
+/** Explains the size of a cluster that is scaled by its load; empty for any other record. */
+export function explainSize(record: ProcessRecord): readonly string[] {
+  const { id, scale, instances = [] } = record;
+  if (scale === undefined) return [];
+  const { last, refused, pinned, nextSchedule } = scale;
+  return [
+    currentState(record),
+    ...(last === undefined ? [] : [`${last.from} -> ${last.to} at ${timeText(last.time)}: ${last.reason}.`]),
+    ...(refused === undefined
+      ? []
+      : [`Since ${timeText(refused.time)} it stays at ${instances.length}: ${refused.reason}.`]),
+    ...(pinned === undefined
+      ? []
+      : [`Its load changes nothing while it is pinned: "procman scale ${id} auto" lets it decide again.`]),
+    ...(nextSchedule === undefined ? [] : [`The next schedule sets its bounds at ${timeText(nextSchedule)}.`]),
+  ];
+}
+
 function skipAdvice(id: string, skippedBy: readonly string[]): string {
   const failed = skippedBy.at(-1);
   return `"procman why ${failed}" shows how ${failed} ended. When the cause is fixed, "procman start ${failed}" starts it, and ${id} follows.`;

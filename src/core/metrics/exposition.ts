@@ -1,6 +1,12 @@
 import type { IntervalHistogram } from "node:perf_hooks";
 import { VERSION } from "../base/version.ts";
-import { type BackendRecord, type BalancerRecord, type ProcessRecord, STATUSES } from "../contract/records.ts";
+import {
+  type BackendRecord,
+  type BalancerRecord,
+  type ProcessRecord,
+  type ScaleRecord,
+  STATUSES,
+} from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { isMixed, isRunning } from "../contract/status-sets.ts";
 import type { SlotState } from "../supervisor/states.ts";
@@ -271,6 +277,27 @@ function since(started: string | undefined): number | undefined {
 
 function timestamp(time: string | undefined): number | undefined {
   return time === undefined ? undefined : Date.parse(time) / 1_000;
+}
+
+/** Metrics of clusters that are scaled by their load. */
+export function scaleFamilies(records: readonly ProcessRecord[]): readonly MetricFamily[] {
+  const family = (name: string, help: string, value: (scale: ScaleRecord) => number): MetricFamily => ({
+    name: `procman_scale_${name}`,
+    type: "gauge",
+    help,
+    values: records.flatMap(({ id, scale }) => (scale === undefined ? [] : [[{ cluster: id }, value(scale)] as const])),
+  });
+  return [
+    family("desired", "Instances that the load of the cluster needs, within its bounds.", ({ desired }) => desired),
+    family("min", "Fewest instances now.", ({ min }) => min),
+    family("max", "Most instances now.", ({ max }) => max),
+    family("pinned", "1 while the number of instances is one that was asked for by hand.", ({ pinned }) =>
+      Number(pinned === true),
+    ),
+    family("refused", "1 while the cluster needs more instances and gets none.", ({ refused }) =>
+      refused === undefined ? 0 : 1,
+    ),
+  ];
 }
 
 /** Metrics of the load balancer, its clusters and their instances; counters restart with each balancer. */

@@ -10,6 +10,7 @@ import { LastLines } from "../log-store/log-pages.ts";
 import type { HeldSockets } from "../os/inherited-sockets.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import { isQuiet } from "../supervisor/verdict.ts";
+import { Autoscaler } from "./autoscale/autoscaler.ts";
 import { Balancing } from "./balancer/balancing.ts";
 import { SharedSockets } from "./balancer/shared-sockets.ts";
 import { ActiveConfig } from "./config/active-config.ts";
@@ -91,6 +92,7 @@ export class ProcmanService {
   readonly #spawner: KeeperSpawner;
   readonly #sockets: SharedSockets;
   readonly #balancing: Balancing;
+  readonly #autoscaler: Autoscaler;
   readonly #shutdown: Shutdown;
   readonly #parts: OwnParts;
   readonly #api: ApiService;
@@ -159,6 +161,7 @@ export class ProcmanService {
     };
     this.rollingRestarts = new RollingRestarts(context);
     this.scaler = new Scaler(context, source);
+    this.#autoscaler = new Autoscaler({ ...context, ...this.#reporting, scaler: this.scaler });
     this.reloads = new Reloads(context, this.scaler, options);
     replaceTakenPorts(services, this.reloads);
     this.#rollbacks = new Rollbacks(context, this.reloads);
@@ -182,6 +185,7 @@ export class ProcmanService {
       this.reloads,
       this.#rollbacks,
       this.#history,
+      this.#autoscaler,
       metrics,
       incidents,
       this.#lasting,
@@ -304,7 +308,7 @@ export class ProcmanService {
       noRestartBy: (spec) => noRestartBy(ends, spec),
       lastLines: (query) => lastLines.of(query),
       takenPort: (run, lines) => ports.inLines(run, lines),
-      withBalancer: (record) => this.#balancing.decorate(record),
+      withBalancer: (record) => this.#autoscaler.decorate(this.#balancing.decorate(record)),
       status: () => this.#status(),
     });
   }

@@ -198,4 +198,7 @@ test("events of others, of plugins and of procman's log are left out", () => {
   assert.equal(view.event({ ...common, type: "process.scheduled", process: "cache-1", text: "starts" }), undefined);
   assert.equal(view.event({ ...common, type: "plugin.state", plugin: {} as never }), undefined);
   assert.ok(view.event({ ...common, type: "process.watch", process: "web-1", file: "a" }));
+  const scaled = { ...common, type: "process.scaled", from: 2, to: 2, text: "stays at 2" } as const;
+  assert.ok(view.event({ ...scaled, process: "web" }));
+  assert.equal(view.event({ ...scaled, process: "db" }), undefined);
 });

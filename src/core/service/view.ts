@@ -62,8 +62,12 @@ export class TokenView implements LogView {
     const { dependsOn, instances, waitsFor: _, skippedBy = [], cause, ...rest } = record;
     const skipping = skippedBy.filter((id) => !this.#isHidden(id));
     const seen = cause && this.#cause(cause);
+    const { scale } = rest;
+    const refused = scale?.refused;
     return {
       ...rest,
+      // A number may be refused because of another process.
+      ...(scale && refused && { scale: { ...scale, refused: { ...refused, reason: this.text(refused.reason) } } }),
       ...(seen && { cause: seen, reason: statusText(record, seen) }),
       ...(seen?.waitsFor?.length && { waitsFor: dependenciesText(seen.waitsFor) }),
       ...(dependsOn && { dependsOn: dependsOn.filter(({ process }) => !this.#isHidden(process)) }),
@@ -151,6 +155,8 @@ export class TokenView implements LogView {
           : undefined;
       case "process.scheduled":
         return this.allows(event.process) ? { ...event, text: this.text(event.text) } : undefined;
+      case "process.scaled":
+        return this.#scaled(event);
       case "process.watch":
         return this.allows(event.process) ? event : undefined;
       case "process.telemetry":
@@ -168,6 +174,11 @@ export class TokenView implements LogView {
       default:
         return event satisfies never;
     }
+  }
+
+  /** About a cluster of which it sees an instance. */
+  #scaled<Event extends { readonly process: string; readonly text: string }>(event: Event): Event | undefined {
+    return this.#isHidden(event.process) ? undefined : { ...event, text: this.text(event.text) };
   }
 
   error(error: unknown): unknown {

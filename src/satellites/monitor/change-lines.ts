@@ -82,6 +82,8 @@ function whatOf(event: EventRecord): string {
       return `${event.process.id} ${event.text ?? outcomeOf(event.process)}`;
     case "process.scheduled":
       return `${event.process} ${event.text}`;
+    case "process.scaled":
+      return `${event.process} ${event.from} -> ${event.to}: ${event.text}`;
     case "process.watch":
       return `${event.process} ${event.file} has changed`;
     case "plugin.state":

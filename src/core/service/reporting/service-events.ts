@@ -52,6 +52,11 @@ export class ServiceEvents {
     });
   }
 
+  /** The load of a cluster, or a schedule, has asked for another number of instances; `from` and `to` are the same if it was refused. */
+  publishScaled(process: string, change: { readonly from: number; readonly to: number; readonly text: string }): void {
+    this.#log.publish({ type: "process.scaled", process, ...change });
+  }
+
   publishServiceState(): void {
     this.#log.publish({ type: "service.state", state: this.#status() });
   }

@@ -1,7 +1,7 @@
 /** Metrics of processes, sampled from the process table, and of the service itself. */
 import type { MetricPoint, MetricQuery } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
-import { balancerFamilies, expose, familiesOf, ServiceGauges } from "../../metrics/exposition.ts";
+import { balancerFamilies, expose, familiesOf, ServiceGauges, scaleFamilies } from "../../metrics/exposition.ts";
 import { type Sample, Sampler } from "../../metrics/sampler.ts";
 import { MetricSeries } from "../../metrics/series.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -90,7 +90,11 @@ export class ServiceMetrics implements Subsystem {
       sample: this.#sampler.of(process.id),
     }));
     const all = records.withClusters(processes.map(({ record }) => record));
-    return expose([...familiesOf(processes, this.#gauges.sample(), state), ...balancerFamilies(all)]);
+    return expose([
+      ...familiesOf(processes, this.#gauges.sample(), state),
+      ...balancerFamilies(all),
+      ...scaleFamilies(all),
+    ]);
   }
 }
 

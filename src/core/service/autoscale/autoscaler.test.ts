@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../../../test/support/fakes.ts";
+import { FakeLog, specsOf } from "../../../../test/support/service-fakes.ts";
+import type { ScaleSpec } from "../../autoscale/size-schedule.ts";
+import { ProcmanError } from "../../base/errors.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
+import type { SizeDecision } from "../recovery/notes.ts";
+import { Autoscaler, type AutoscalerPorts } from "./autoscaler.ts";
+
+const SCALE: ScaleSpec = {
+  min: 2,
+  max: 8,
+  targets: [{ name: "connections", limit: 40 }],
+  upAfterMs: 10_000,
+  downAfterMs: 300_000,
+};
+
+/** A cluster of the fake service, whose clients the test controls. */
+function rig(scale: Partial<ScaleSpec> = {}) {
+  const clock = new FakeClock();
+  const log = new FakeLog();
+  const state = { count: 2, connections: 0, isRolling: false, pinned: false, status: "running", freeBytes: 1e12 };
+  const faults: ProcmanError[] = [];
+  const events: string[] = [];
+  let last: SizeDecision | undefined;
+  let spec: ScaleSpec = { ...SCALE, ...scale };
+  const specsNow = (): readonly Partial<ProcessSpec>[] =>
+    Array.from({ length: state.count }, (_, index) => ({
+      id: `web-${index + 1}`,
+      cluster: { id: "web", index },
+      // A new object at each reading of the file.
+      scale: { ...spec },
+    }));
+  const registry = specsOf(specsNow());
+  const applyNow = (): void => {
+    registry.replace({ ...registry.config, processes: specsNow() as readonly ProcessSpec[] });
+    autoscaler.apply();
+  };
+  const group = (id: string): ProcessRecord =>
+    ({
+      id,
+      type: "cluster",
+      status: state.status,
+      blocked: false,
+      reason: "it runs",
+      instances: Array.from({ length: state.count }, (_, index) => ({
+        id: `web-${index + 1}`,
+        status: state.status,
+        restarts: 0,
+        memoryBytes: 1e8,
+        backend: { accepting: true, connections: state.connections / state.count },
+      })),
+    }) as unknown as ProcessRecord;
+  const ports = {
+    log,
+    specs: registry,
+    supervisor: { find: (id: string) => ({ id }) },
+    operations: { refuses: () => state.isRolling },
+    records: { group, invalidate: () => undefined },
+    events: {
+      publishScaled: (id: string, { from, to }: { readonly from: number; readonly to: number }) =>
+        events.push(`${id} ${from} ${to}`),
+    },
+    scaler: {
+      scale: (_id: string, { instances }: { readonly instances: number }, _caller: object, decision: SizeDecision) => {
+        const fault = faults.shift();
+        if (fault !== undefined) throw fault;
+        last = decision;
+        state.count = instances;
+        applyNow();
+      },
+      isPinned: () => state.pinned,
+      lastDecision: () => last,
+    },
+    clock,
+    freeMemory: () => state.freeBytes,
+  } as unknown as AutoscalerPorts;
+  const autoscaler = new Autoscaler(ports);
+  const change = (next: Partial<ScaleSpec>): void => {
+    spec = { ...spec, ...next };
+    applyNow();
+  };
+  autoscaler.apply();
+  const record = (): ProcessRecord["scale"] => autoscaler.decorate(group("web")).scale;
+  return { autoscaler, clock, log, state, faults, events, change, record, group };
+}
+
+test("what the load needs is carried out, with a line, an event and the reason in the record", () => {
+  const { clock, log, state, events, record } = rig();
+  state.connections = 122;
+  clock.advance(10_000);
+  assert.equal(state.count, 2);
+  assert.equal(record()?.desired, 4);
+  clock.advance(1_000);
+  assert.equal(state.count, 4);
+  assert.deepEqual(log.lines, ["web: scaled from 2 to 4: 61 connections an instance, more than 40 for 10 s"]);
+  assert.deepEqual([events, clock.armed], [["web 2 4"], 1]);
+  assert.deepEqual(record(), {
+    min: 2,
+    max: 8,
+    desired: 4,
+    last: {
+      time: "2026-01-01T00:00:11.000Z",
+      from: 2,
+      to: 4,
+      reason: "61 connections an instance, more than 40 for 10 s",
+    },
+  });
+  state.connections = 20;
+  clock.advance(299_000);
+  assert.equal(state.count, 4);
+  clock.advance(2_000);
+  assert.equal(state.count, 2);
+  assert.equal(log.lines[1], "web: scaled from 4 to 2: 5 connections an instance: 2 instances were enough for 300 s");
+});
+
+test("during a rolling restart or a reload nothing is decided, and the time begins again afterwards", () => {
+  const { clock, state } = rig();
+  state.connections = 122;
+  clock.advance(8_000);
+  state.isRolling = true;
+  clock.advance(20_000);
+  state.isRolling = false;
+  clock.advance(10_000);
+  assert.equal(state.count, 2);
+  clock.advance(1_000);
+  assert.equal(state.count, 4);
+});
+
+test("a number that is pinned by hand, and a cluster that is stopped, stay as they are", () => {
+  const { clock, state, record, autoscaler, group } = rig();
+  state.connections = 122;
+  state.pinned = true;
+  clock.advance(60_000);
+  assert.deepEqual(record(), { min: 2, max: 8, desired: 2, pinned: true });
+  assert.match(autoscaler.decorate(group("web")).reason, /; pinned to 2 by hand$/);
+  state.pinned = false;
+  state.status = "stopped";
+  clock.advance(60_000);
+  assert.equal(state.count, 2);
+});
+
+test("growth that is refused is reported once, with the reason, until it is over", () => {
+  const { clock, log, state, events, record } = rig();
+  state.connections = 122;
+  state.freeBytes = 5e7;
+  clock.advance(60_000);
+  const reason =
+    "it would need 4, but an instance uses 100 MB of memory, and 50.0 MB are free: 61 connections an instance, more than 40 for 10 s";
+  assert.deepEqual(log.lines, [`web: stays at 2: ${reason}`]);
+  assert.deepEqual(events, ["web 2 2"]);
+  assert.deepEqual(record()?.refused, { time: "2026-01-01T00:00:11.000Z", wanted: 4, reason });
+  state.connections = 10;
+  clock.advance(2_000);
+  assert.equal(record()?.refused, undefined);
+  state.connections = 122;
+  clock.advance(20_000);
+  assert.equal(record()?.refused?.time, "2026-01-01T00:01:13.000Z");
+  assert.equal(log.lines.length, 1, "again in a short time");
+  state.connections = 10;
+  clock.advance(301_000);
+  state.connections = 122;
+  clock.advance(11_000);
+  assert.equal(log.lines.length, 2);
+});
+
+test("a refusal of the operation is reported once, and the operation tried again after the same time", () => {
+  const { clock, log, state, faults } = rig();
+  const fault = new ProcmanError("scale-refused", "Cannot scale: its cmd in procman.jsonc has changed");
+  faults.push(fault, fault);
+  state.connections = 122;
+  clock.advance(11_000);
+  assert.deepEqual(log.lines, ["web: stays at 2: Cannot scale: its cmd in procman.jsonc has changed"]);
+  clock.advance(10_000);
+  assert.deepEqual([log.lines.length, faults.length], [1, 0]);
+  clock.advance(10_000);
+  assert.equal(state.count, 4);
+});
+
+test("schedules set the bounds at their times, also when the wall clock jumps", () => {
+  const { clock, state, log, record } = rig({
+    schedules: [
+      { pattern: "0 8 * * *", timeZone: "UTC", min: 4 },
+      { pattern: "0 18 * * *", timeZone: "UTC" },
+    ],
+  });
+  assert.equal(record()?.nextSchedule, "2026-01-01T08:00:00.000Z");
+  clock.advance(1_000);
+  assert.equal(state.count, 2);
+  clock.jump(8 * 3_600_000);
+  clock.advance(1_000);
+  assert.equal(state.count, 4);
+  assert.deepEqual(log.lines, ["web: scaled from 2 to 4: its minimum is 4 (schedule 0 8 * * *)"]);
+  clock.jump(-2 * 3_600_000);
+  clock.advance(301_000);
+  assert.equal(record()?.min, 2);
+  assert.equal(state.count, 2);
+});
+
+test("a change of the file applies at once, and a cluster without scale is left alone", () => {
+  const { clock, state, change, autoscaler } = rig();
+  change({ min: 5 });
+  clock.advance(1_000);
+  assert.equal(state.count, 5);
+  autoscaler.end();
+  assert.equal(clock.armed, 0);
+});
+
+test("without a cluster that is scaled there is no timer", () => {
+  const clock = new FakeClock();
+  new Autoscaler({ specs: specsOf([{ id: "db" }]), clock } as unknown as AutoscalerPorts).apply();
+  assert.equal(clock.armed, 0);
+});

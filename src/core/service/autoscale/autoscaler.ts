@@ -1,0 +1,222 @@
+/** Looks at the load of each cluster with `scale` once a second, and carries out what the controller decides. */
+import { isDeepStrictEqual } from "node:util";
+import {
+  NO_SAMPLES,
+  type ScaleDecision,
+  type ScaleOutcome,
+  type ScaleState,
+  scaleStep,
+} from "../../autoscale/scale-controller.ts";
+import { growthText, refusalText, shrinkText } from "../../autoscale/scale-words.ts";
+import { boundsAt, type ScaleSpec, type ScheduledBounds, type SizeBounds } from "../../autoscale/size-schedule.ts";
+import { ProcmanError } from "../../base/errors.ts";
+import type { Clock } from "../../base/timer-clock.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
+import { isStoppable } from "../../contract/status-sets.ts";
+import { info, warn } from "../log-line.ts";
+import type { Operations } from "../operations/operations.ts";
+import type { Scaler } from "../operations/scale.ts";
+import type { RecordCache } from "../reporting/record-cache.ts";
+import type { ServiceEvents } from "../reporting/service-events.ts";
+import type { Services } from "../services.ts";
+import type { Subsystem } from "../subsystem.ts";
+import { systemClock } from "../system-clock.ts";
+import { sampleOf } from "./cluster-sample.ts";
+
+const INTERVAL_MS = 1_000;
+/** A refusal that comes again within this time is not reported again. Milliseconds. */
+const REPORTED_MS = 300_000;
+const CALLER = { consumer: "autoscale" };
+
+export type AutoscalerPorts = Pick<Services, "log" | "specs" | "supervisor"> & {
+  readonly operations: Pick<Operations, "refuses">;
+  readonly records: Pick<RecordCache, "group" | "invalidate">;
+  readonly events: Pick<ServiceEvents, "publishScaled">;
+  readonly scaler: Pick<Scaler, "scale" | "isPinned" | "lastDecision">;
+  readonly clock?: Clock;
+  /** Bytes that programs may still take. */
+  readonly freeMemory?: () => number;
+};
+
+type ScaledCluster = {
+  /** Ids of its instances. */
+  ids: readonly string[];
+  spec: ScaleSpec;
+  bounds: ScheduledBounds & { readonly since: number };
+  state: ScaleState;
+  /** undefined: nothing is decided now. */
+  outcome?: ScaleOutcome | undefined;
+  /** Why it didn't get what it needs. */
+  refusal?: Refused | undefined;
+  /** The refusal that was reported last, and until when (monotonic milliseconds) it is the same one. */
+  reported?: { readonly kind: string; readonly until: number };
+};
+
+type Refused = { readonly at: number; readonly kind: string; readonly wanted: number; readonly reason: string };
+
+export class Autoscaler implements Subsystem {
+  readonly #ports: AutoscalerPorts;
+  readonly #clock: Clock;
+  readonly #clusters = new Map<string, ScaledCluster>();
+  #cancel: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(ports: AutoscalerPorts) {
+    this.#ports = ports;
+    this.#clock = ports.clock ?? systemClock;
+  }
+
+  apply(): void {
+    const present = this.#present();
+    for (const id of this.#clusters.keys()) if (!present.has(id)) this.#clusters.delete(id);
+    for (const [id, { spec, ids }] of present) {
+      const known = this.#clusters.get(id);
+      if (known !== undefined && isDeepStrictEqual(known.spec, spec)) known.ids = ids;
+      else this.#clusters.set(id, { ids, spec, bounds: this.#boundsOf(spec), state: NO_SAMPLES });
+    }
+    if (this.#clusters.size > 0 && this.#cancel === undefined) this.#arm();
+  }
+
+  #present(): ReadonlyMap<string, { readonly spec: ScaleSpec; readonly ids: string[] }> {
+    const present = new Map<string, { readonly spec: ScaleSpec; readonly ids: string[] }>();
+    for (const { id, cluster, scale } of this.#ports.specs.config.processes) {
+      if (cluster === undefined || scale === undefined) continue;
+      const known = present.get(cluster.id);
+      if (known === undefined) present.set(cluster.id, { spec: scale, ids: [id] });
+      else known.ids.push(id);
+    }
+    return present;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#cancel?.();
+  }
+
+  retire(): void {
+    this.end();
+  }
+
+  /** The record of a cluster with what is known of its size. */
+  decorate(record: ProcessRecord): ProcessRecord {
+    const known = record.type === "cluster" ? this.#clusters.get(record.id) : undefined;
+    if (known === undefined) return record;
+    const { bounds, outcome, refusal, spec } = known;
+    const { min, max, until, by } = bounds;
+    const count = record.instances?.length ?? 0;
+    const isPinned = this.#ports.scaler.isPinned(record.id);
+    const decision = this.#ports.scaler.lastDecision(record.id);
+    return {
+      ...record,
+      reason: `${record.reason}; ${isPinned ? `pinned to ${count} by hand` : rangeText(spec, bounds)}`,
+      scale: {
+        min,
+        max,
+        desired: outcome?.desired ?? count,
+        ...(isPinned && { pinned: true }),
+        ...(by !== undefined && { schedule: by.pattern }),
+        ...(until !== undefined && { nextSchedule: new Date(until).toISOString() }),
+        ...(decision !== undefined && { last: decision }),
+        ...(refusal !== undefined && {
+          refused: { time: new Date(refusal.at).toISOString(), wanted: refusal.wanted, reason: refusal.reason },
+        }),
+      },
+    };
+  }
+
+  #arm(): void {
+    if (this.#isOver) return;
+    this.#cancel = this.#clock.at(this.#clock.now() + INTERVAL_MS, () => {
+      this.#lookAtAll();
+      this.#cancel = undefined;
+      if (this.#clusters.size > 0) this.#arm();
+    });
+  }
+
+  #lookAtAll(): void {
+    const { freeMemory = () => process.availableMemory() } = this.#ports;
+    // Once for all: it takes as long as the rest of a dozen clusters.
+    const freeBytes = freeMemory();
+    for (const [id, cluster] of this.#clusters) this.#look(id, cluster, freeBytes);
+  }
+
+  #look(id: string, cluster: ScaledCluster, freeBytes: number): void {
+    const { supervisor, records } = this.#ports;
+    const at = this.#clock.now();
+    const wall = this.#clock.wall();
+    const record = records.group(
+      id,
+      cluster.ids.map((each) => supervisor.find(each)),
+    );
+    if (this.#isHeld(id, record)) {
+      cluster.state = NO_SAMPLES;
+      cluster.outcome = undefined;
+      cluster.refusal = undefined;
+      return;
+    }
+    if (wall < cluster.bounds.since || wall >= (cluster.bounds.until ?? Number.POSITIVE_INFINITY))
+      cluster.bounds = this.#boundsOf(cluster.spec);
+    const policy = { ...cluster.spec, min: cluster.bounds.min, max: cluster.bounds.max };
+    const sample = sampleOf(record, policy.targets, { at, wall, freeBytes });
+    const outcome = scaleStep(cluster.state, sample, policy);
+    cluster.state = outcome.state;
+    cluster.outcome = outcome;
+    const { decision, refusal } = outcome;
+    if (decision !== undefined) this.#carryOut(id, cluster, decision);
+    else if (refusal !== undefined)
+      this.#refuse(id, cluster, { kind: refusal.kind, wanted: refusal.wanted, reason: refusalText(refusal) });
+    else if (outcome.desired <= sample.instances) cluster.refusal = undefined;
+  }
+
+  /** Whether the number is somebody else's matter now: then earlier loads say nothing of later ones. */
+  #isHeld(id: string, { blocked, instances = [] }: ProcessRecord): boolean {
+    const { operations, scaler } = this.#ports;
+    return (
+      blocked ||
+      !instances.some(isStoppable) ||
+      scaler.isPinned(id) ||
+      operations.refuses({ kind: "scale", targets: [id] })
+    );
+  }
+
+  #carryOut(id: string, cluster: ScaledCluster, { from, to, reason }: ScaleDecision): void {
+    const { scaler, log, events, records } = this.#ports;
+    const by = cluster.bounds.by === undefined ? "" : ` (schedule ${cluster.bounds.by.pattern})`;
+    const why = to > from ? growthText(reason) : shrinkText(reason, to);
+    const text = reason.kind === "load" ? why : `${why}${by}`;
+    const time = new Date(this.#clock.wall()).toISOString();
+    try {
+      scaler.scale(id, { instances: to }, CALLER, { time, from, to, reason: text });
+    } catch (error) {
+      if (!(error instanceof ProcmanError)) throw error;
+      return this.#refuse(id, cluster, { kind: error.message, wanted: to, reason: error.message });
+    } finally {
+      records.invalidate();
+    }
+    cluster.refusal = undefined;
+    log.write(id, info(`scaled from ${from} to ${to}: ${text}`));
+    events.publishScaled(id, { from, to, text });
+  }
+
+  /** Reported once, until it is over for a while, or something else is the reason. */
+  #refuse(id: string, cluster: ScaledCluster, refused: Omit<Refused, "at">): void {
+    const now = this.#clock.now();
+    const { refusal, reported } = cluster;
+    cluster.refusal = { at: refusal?.kind === refused.kind ? refusal.at : this.#clock.wall(), ...refused };
+    cluster.reported = { kind: refused.kind, until: now + REPORTED_MS };
+    if (reported?.kind === refused.kind && now < reported.until) return;
+    const count = cluster.ids.length;
+    const text = `stays at ${count}: ${refused.reason}`;
+    this.#ports.log.write(id, warn(text));
+    this.#ports.events.publishScaled(id, { from: count, to: count, text });
+  }
+
+  #boundsOf(spec: ScaleSpec): ScaledCluster["bounds"] {
+    const since = this.#clock.wall();
+    return { ...boundsAt(spec, spec.schedules ?? [], since), since };
+  }
+}
+
+function rangeText({ targets }: ScaleSpec, { min, max }: SizeBounds): string {
+  return targets.length === 0 ? "scaled by its schedules" : `scaled from ${min} to ${max} by load`;
+}

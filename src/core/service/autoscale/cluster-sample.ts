@@ -1,0 +1,65 @@
+/** The load of a cluster, from its record. */
+import type { LoadTarget, MemoryRoom, ScaleSample } from "../../autoscale/scale-controller.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
+import { isDownByFailure, isUp } from "../../contract/status-sets.ts";
+
+/** A report of telemetry that is older says nothing. Milliseconds. */
+const REPORT_AGE_MS = 60_000;
+/** A run that was restarted more than once in a row must last this long to count as one that stays up. Milliseconds. */
+const STAYS_UP_MS = 60_000;
+
+/** `at`: monotonic, `wall`: since 1970; milliseconds. */
+export type SampleContext = { readonly at: number; readonly wall: number; readonly freeBytes: number };
+
+export function sampleOf(record: ProcessRecord, targets: readonly LoadTarget[], context: SampleContext): ScaleSample {
+  const { instances = [], balancer } = record;
+  const serving = instances.filter((instance) => isUp(instance) && instance.backend?.accepting !== false);
+  const names = new Set(targets.flatMap(({ name }) => (name === "waiting" ? [name, "connections"] : [name])));
+  const loads = [...names].flatMap((name): readonly (readonly [string, number])[] => {
+    const load = name === "waiting" ? balancer?.waiting : loadOf(serving, name, context);
+    return load === undefined ? [] : [[name, load]];
+  });
+  const failing = instances.find((instance) => isFailing(instance, context));
+  const memory = memoryRoom(serving, context);
+  return {
+    at: context.at,
+    instances: instances.length,
+    serving: serving.length,
+    loads: new Map(loads),
+    ...(memory !== undefined && { memory }),
+    ...(failing !== undefined && { failing: failing.id }),
+  };
+}
+
+/** The load of all together; those of which it is not known are taken to have the mean of the others. */
+function loadOf(serving: readonly ProcessRecord[], name: string, context: SampleContext): number | undefined {
+  const known = serving.flatMap((instance) => loadOfInstance(instance, name, context) ?? []);
+  if (known.length === 0) return undefined;
+  return (known.reduce((sum, load) => sum + load, 0) / known.length) * serving.length;
+}
+
+function loadOfInstance(
+  { cpuPercent, backend, telemetry }: ProcessRecord,
+  name: string,
+  { wall }: SampleContext,
+): number | undefined {
+  if (name === "cpu") return cpuPercent;
+  if (name === "connections") return backend?.connections;
+  if (telemetry === undefined || wall - Date.parse(telemetry.sent) > REPORT_AGE_MS) return undefined;
+  return telemetry.metrics?.[name.slice("metric:".length)];
+}
+
+function memoryRoom(serving: readonly ProcessRecord[], { freeBytes }: SampleContext): MemoryRoom | undefined {
+  const sizes = serving.flatMap(({ memoryBytes }) => memoryBytes ?? []);
+  if (sizes.length === 0) return undefined;
+  return { freeBytes, instanceBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length };
+}
+
+/** Whether it is down by a failure, or has been and has not lasted since. */
+function isFailing(record: ProcessRecord, { wall }: SampleContext): boolean {
+  const { restarts, started } = record;
+  if (isDownByFailure(record)) return true;
+  if (restarts === 0) return false;
+  if (!isUp(record)) return true;
+  return restarts > 1 && started !== undefined && wall - Date.parse(started) < STAYS_UP_MS;
+}
