@@ -28,6 +28,7 @@ export const NAVIGATION = [
       "docs/guide/sleep",
       "docs/guide/logs",
       "docs/guide/clusters",
+      "docs/guide/autoscale",
       "docs/reference/metrics",
       "docs/guide/plugins",
       "docs/guide/library",
