@@ -766,6 +766,9 @@ test("a number outside of the bounds, and more memory than there is, are warning
   assert.deepEqual(warningsOf({ cluster: BALANCED, scale }), [
     'processes[0].cluster.instances Found 2; "scale" allows 3 to 8: it becomes 3 once procman has started.',
   ]);
+  const process = { id: "web", cmd: "x", autostart: true, cluster: BALANCED, scale };
+  const ofLoad = resolveConfiguration({ processes: [process] }, { scale: () => 9 });
+  assert.deepEqual(ofLoad.warnings, [], "the number is not that of the file");
   const [warning] = warningsOf({ cluster: { ...BALANCED, instances: 3 }, scale, memoryMax: "4TB" });
   assert.match(warning ?? "", /scale\.max 8 instances of up to "4TB" need 32\.0 TB, and this machine has/);
 });

@@ -202,6 +202,7 @@ function checkOne(
   const misspelt = schemaProblems.filter(({ meant }) => meant === "cmd" || meant === "worker");
   const meaning = checkMeaning(dropInvalid(data, schemaProblems) ?? {}, {
     ...checkContext,
+    hasOverrides: scale !== undefined,
     nameOf: namesOf(document),
     misspelt: new Set(misspelt.map(({ path }) => showPath(path.slice(0, -1)))),
   });

@@ -42,6 +42,8 @@ export type CheckContext = {
   readonly checksAccounts?: boolean;
   /** The processes that start are named in the command: none needs a start policy. */
   readonly startsNamed?: boolean;
+  /** Numbers of instances may be others than in the file. */
+  readonly hasOverrides?: boolean;
   /** Absolute paths of the main file, and of those that it includes. */
   readonly files?: readonly string[];
   /** Default: paths in the data. */

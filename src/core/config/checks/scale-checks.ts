@@ -147,10 +147,12 @@ function boundErrors(
 }
 
 /** `memory`: of this machine, in bytes. */
+type WarningContext = { readonly parallelism: number; readonly hasOverrides?: boolean; readonly memory?: number };
+
 export function scaleWarnings(
   process: PartialProcess,
   path: JsonPath,
-  { parallelism, memory = totalmem() }: { readonly parallelism: number; readonly memory?: number },
+  { parallelism, hasOverrides = false, memory = totalmem() }: WarningContext,
 ): readonly Finding[] {
   const { scale, memoryMax, memoryLimit = memoryMax } = process;
   if (scale === undefined || process.cluster === undefined) return [];
@@ -161,7 +163,7 @@ export function scaleWarnings(
   const most = count(atItsLargest(process, parallelism), parallelism);
   const needed = memoryLimit === undefined ? 0 : most * parseSize(memoryLimit);
   return [
-    ...(now >= min && now <= max
+    ...(hasOverrides || (now >= min && now <= max)
       ? []
       : [
           {

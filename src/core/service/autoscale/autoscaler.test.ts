@@ -180,12 +180,11 @@ test("a refusal of the operation is reported once, and the operation tried again
 });
 
 test("schedules set the bounds at their times, also when the wall clock jumps", () => {
-  const { clock, state, log, record } = rig({
-    schedules: [
-      { pattern: "0 8 * * *", timeZone: "UTC", min: 4 },
-      { pattern: "0 18 * * *", timeZone: "UTC" },
-    ],
-  });
+  const morning = [
+    { pattern: "0 8 * * *", timeZone: "UTC", min: 4 },
+    { pattern: "0 18 * * *", timeZone: "UTC" },
+  ];
+  const { clock, state, log, change, record } = rig({ schedules: morning });
   assert.equal(record()?.nextSchedule, "2026-01-01T08:00:00.000Z");
   clock.advance(1_000);
   assert.equal(state.count, 2);
@@ -193,6 +192,11 @@ test("schedules set the bounds at their times, also when the wall clock jumps", 
   clock.advance(1_000);
   assert.equal(state.count, 4);
   assert.deepEqual(log.lines, ["web: scaled from 2 to 4: its minimum is 4 (schedule 0 8 * * *)"]);
+  change({ max: 3, schedules: [{ pattern: "0 8 * * *", timeZone: "UTC", min: 2 }] });
+  clock.advance(1_000);
+  assert.equal(log.lines[1], "web: scaled from 4 to 3: its maximum is 3", "the schedule says nothing of it");
+  change({ max: 8, schedules: morning });
+  clock.advance(1_000);
   clock.jump(-2 * 3_600_000);
   clock.advance(301_000);
   assert.equal(record()?.min, 2);

@@ -181,9 +181,10 @@ export class Autoscaler implements Subsystem {
 
   #carryOut(id: string, cluster: ScaledCluster, { from, to, reason }: ScaleDecision): void {
     const { scaler, log, events, records } = this.#ports;
-    const by = cluster.bounds.by === undefined ? "" : ` (schedule ${cluster.bounds.by.pattern})`;
     const why = to > from ? growthText(reason) : shrinkText(reason, to);
-    const text = reason.kind === "load" ? why : `${why}${by}`;
+    const { by } = cluster.bounds;
+    const isScheduled = reason.kind !== "load" && by?.[reason.kind] !== undefined;
+    const text = isScheduled ? `${why} (schedule ${by.pattern})` : why;
     const time = new Date(this.#clock.wall()).toISOString();
     try {
       scaler.scale(id, { instances: to }, CALLER, { time, from, to, reason: text });
