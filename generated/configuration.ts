@@ -157,7 +157,7 @@ export type SizeScheduleConfiguration = {
 };
 
 export type ScaleConfiguration = {
-  /** Fewest instances. Default: 1. */
+  /** Fewest instances; 0, with idle: it sleeps while it has no client. Default: 1. */
   readonly min?: number | undefined;
   /** Most instances; processors: one for each processor. Default: "processors". */
   readonly max?: number | "processors" | undefined;

@@ -259,6 +259,8 @@ export type ProcessRecord = {
   readonly balancer?: BalancerRecord;
   /** Of `idle`. */
   readonly sleep?: { readonly afterSeconds: number; readonly wakeOn: "connect" | "data"; readonly wakes: number; readonly lastWakeMs?: number; readonly busy?: string; readonly turnedAway?: number };
+  /** How a cluster with `scale` is scaled. */
+  readonly scale?: ScaleRecord;
   /** The listening socket that the instances of a cluster share; open while any of them runs or starts. */
   readonly socket?: SocketRecord;
 } & (

@@ -159,7 +159,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  * what could not be removed. A folder below another one counts there, too, unless it has a row.
  */
 const BUDGETS: Readonly<Record<string, number>> = {
-  "core/autoscale": 500,
+  "core/autoscale": 548,
   "core/balancer": 3_535,
   "core/base": 2_067,
   "core/config": 8_580,
@@ -172,7 +172,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/keeper": 4_401,
   "core/log-store": 3_130,
   "core/logger": 2_700,
-  "core/metrics": 1_022,
+  "core/metrics": 1_049,
   "core/node-preload": 460,
   "core/os": 4_442,
   "core/plugins": 1_830,
@@ -186,7 +186,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/boot": 1_072,
   "satellites/dashboard": 6_532,
   "satellites/dev": 988,
-  "satellites/export": 3_194,
+  "satellites/export": 3_305,
   "satellites/hosts": 944,
   "satellites/import": 5_463,
   "satellites/library": 671,

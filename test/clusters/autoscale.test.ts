@@ -46,10 +46,11 @@ async function serving(
   return { ...web, client };
 }
 
+const counted = ({ instances = [] }: ProcessRecord, count: number): boolean => instances.length === count;
 const counts =
   (count: number) =>
-  ({ instances = [] }: ProcessRecord): boolean =>
-    instances.length === count && instances.every(isAccepting);
+  (record: ProcessRecord): boolean =>
+    counted(record, count) && record.instances?.every(isAccepting) === true;
 
 function procman({ folder }: Procman, ...args: readonly string[]): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, [BIN, ...args], { cwd: folder, encoding: "utf8" });
@@ -116,6 +117,21 @@ test("instances that crash are no reason to add more, and why names one of them"
   );
   assert.equal(instances?.length, 3);
   await running.line(/^web +\| stays at 3: it would need \d, but web-3/);
+});
+
+test("a cluster that sleeps without clients is woken by the first, and has shrunk meanwhile", async (context) => {
+  const scale = { ...SCALE, min: 0, upAfter: 0.5 };
+  const web = await cluster(context, { instances: 1 }, {}, { scale, idle: { after: 1 } });
+  const client = await api(web);
+  const asleep = ({ status }: ProcessRecord): boolean => status === "asleep";
+  await waitForRecord(client, "web", asleep);
+  const held = await clients(context, web.port, 12);
+  await waitForRecord(client, "web", counts(3));
+  for (const socket of held) socket.destroy();
+  const { scale: size } = await waitForRecord(client, "web", (record) => asleep(record) && counted(record, 1));
+  assert.match(size?.last?.reason ?? "", /^0 connections an instance: 1 instance was enough for 2 s$/);
+  await clients(context, web.port, 1);
+  await waitForRecord(client, "web", counts(1));
 });
 
 test("CPU that real programs use makes a cluster grow", async (context) => {

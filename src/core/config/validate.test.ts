@@ -708,11 +708,15 @@ test("scale needs a cluster, and something that changes its number", () => {
   assert.match(about({ cluster: BALANCED, scale: { targets: { cpu: 0 } } }), /Found 0; allowed: a number above 0/);
 });
 
-test("scale to zero is refused, and the message says what it needs", () => {
-  assert.match(
-    about({ cluster: BALANCED, scale: { min: 0, targets: { cpu: 70 } } }),
-    /scale\.min Found 0; allowed: a whole number from 1 to 1024; 0 would need "idle"/,
-  );
+test("scale to zero needs idle, which stops and wakes all instances together", () => {
+  const scale = { min: 0, targets: { cpu: 70 }, schedules: [{ cron: "0 8 * * *", min: 0 }] };
+  const problems = about({ cluster: BALANCED, scale });
+  assert.match(problems, /scale\.min Found 0 without "idle", which lets the cluster sleep/);
+  assert.match(problems, /schedules\[0\]\.min Found 0 without "idle"/);
+  const cluster = { ...BALANCED, instances: 1 };
+  const process = { id: "web", cmd: "x", autostart: true, cluster, scale, idle: { after: 60 } };
+  const { processes, warnings } = resolveConfiguration({ processes: [process] });
+  assert.deepEqual([processes[0]?.scale?.min, processes[0]?.scale?.schedules?.[0]?.min, warnings], [1, 1, []]);
 });
 
 test("targets that count clients need the load balancer, and waiting a limit of connections", () => {

@@ -86,6 +86,23 @@ export function everywhere(title: string): readonly NoteRule[] {
       ({ hidesSecret }) => hidesSecret,
       'what may be secret in its commands is written as ***; put it into a variable, and "$NAME" there',
     ],
+    ...ofProcman(title),
+    [
+      "worker",
+      ({ spec }) => spec.command.kind === "worker",
+      "nothing sends it the message drain: it must finish at the stop signal",
+    ],
+    [
+      "node",
+      ({ spec }) => spec.node === true,
+      "it has no channel: process.send is missing, and its first listen uses the port of the program",
+    ],
+  ];
+}
+
+/** What procman does, and no target. */
+function ofProcman(title: string): readonly NoteRule[] {
+  return [
     ["pidFile", ({ spec }) => spec.pidFile !== undefined, `${title} writes none`],
     [
       "idle",
@@ -102,16 +119,6 @@ export function everywhere(title: string): readonly NoteRule[] {
       "watch",
       ({ spec }) => spec.watch.length > 0,
       `${title} restarts nothing when files change; use procman while developing`,
-    ],
-    [
-      "worker",
-      ({ spec }) => spec.command.kind === "worker",
-      "nothing sends it the message drain: it must finish at the stop signal",
-    ],
-    [
-      "node",
-      ({ spec }) => spec.node === true,
-      "it has no channel: process.send is missing, and its first listen uses the port of the program",
     ],
   ];
 }

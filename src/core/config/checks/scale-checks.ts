@@ -26,7 +26,7 @@ export function scaleSpec(
   const { step } = scale;
   const zone = timeZone === undefined ? {} : { timeZone };
   return {
-    min: min ?? SCALE.min.default,
+    min: fewestOf(min),
     max: mostOf(max, parallelism),
     targets: Object.entries(targets).map(([name, limit]) => targetOf(name, limit, cluster?.maxConnections)),
     upAfterMs: milliseconds(SCALE.upAfter, scale.upAfter),
@@ -36,7 +36,7 @@ export function scaleSpec(
       schedules: schedules.map((each) => ({
         pattern: each.cron,
         ...zone,
-        ...(each.min !== undefined && { min: each.min }),
+        ...(each.min !== undefined && { min: fewestOf(each.min) }),
         ...(each.max !== undefined && { max: mostOf(each.max, parallelism) }),
       })),
     }),
@@ -45,6 +45,11 @@ export function scaleSpec(
 
 function targetOf(name: string, limit: number, maxConnections: number | undefined): LoadTarget {
   return { name, limit, ...(name === "waiting" && maxConnections !== undefined && { capacity: maxConnections }) };
+}
+
+/** While it is awake: without clients `idle` stops all of them. */
+function fewestOf(min: number = SCALE.min.default): number {
+  return Math.max(1, min);
 }
 
 function mostOf(max: RawMax, parallelism: number): number {
@@ -82,7 +87,17 @@ export function scaleErrors(process: PartialProcess, path: JsonPath, context: Sc
           },
         ]
       : [];
-  return [...nothing, ...targetErrors(scale, cluster ?? {}, at), ...boundErrors(scale, at, context)];
+  const zeros = process.idle === undefined ? zeroErrors(scale, at) : [];
+  return [...nothing, ...targetErrors(scale, cluster ?? {}, at), ...boundErrors(scale, at, context), ...zeros];
+}
+
+function zeroErrors({ min, schedules = [] }: NonNullable<PartialProcess["scale"]>, at: JsonPath): readonly Finding[] {
+  const places: readonly (readonly [JsonPath, number | undefined])[] = [
+    [[...at, "min"], min],
+    ...schedules.map((schedule, index) => [[...at, "schedules", index, "min"], schedule?.min] as const),
+  ];
+  const message = 'Found 0 without "idle", which lets the cluster sleep while it has no client: add that, or use 1.';
+  return places.flatMap(([path, value]) => (value === 0 ? [{ path, message }] : []));
 }
 
 function targetErrors(
@@ -117,7 +132,7 @@ function boundErrors(
   path: JsonPath,
   { parallelism, now }: ScaleContext,
 ): readonly Finding[] {
-  const fewest = min ?? SCALE.min.default;
+  const fewest = fewestOf(min);
   const disorder = (at: JsonPath, low: number, high: RawMax): readonly Finding[] => {
     const most = mostOf(high, parallelism);
     const text = high === undefined || high === "processors" ? `${most}, one for each processor` : `${most}`;
@@ -158,7 +173,7 @@ export function scaleWarnings(
   if (scale === undefined || process.cluster === undefined) return [];
   const at = [...path, "scale"];
   const now = count(process, parallelism);
-  const min = scale.min ?? SCALE.min.default;
+  const min = fewestOf(scale.min);
   const max = mostOf(scale.max, parallelism);
   const most = count(atItsLargest(process, parallelism), parallelism);
   const needed = memoryLimit === undefined ? 0 : most * parseSize(memoryLimit);

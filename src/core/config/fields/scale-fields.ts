@@ -13,12 +13,11 @@ import {
   wholeNumber,
 } from "./field.ts";
 
-const MIN =
-  'a whole number from 1 to 1024; 0 would need "idle", which wakes a cluster without instances, and procman doesn\'t have that yet';
+const MIN = "a whole number from 0 to 1024";
 const MAX = 'a whole number from 1 to 1024, or "processors" (one for each processor)';
 const TARGETS = 'an object of numbers above 0 for "cpu", "connections", "waiting" and "metric:NAME"';
 
-const min = optional(wholeNumber(1, 1024, MIN));
+const min = optional(wholeNumber(0, 1024, MIN));
 const max = optional(union([wholeNumber(1, 1024, MAX), literal("processors")], { allowed: MAX }));
 
 const SIZE_SCHEDULE = {
@@ -28,7 +27,7 @@ const SIZE_SCHEDULE = {
 } as const satisfies Fields;
 
 export const SCALE = {
-  min: { type: min, description: "Fewest instances.", default: 1 },
+  min: { type: min, description: "Fewest instances; 0, with idle: it sleeps while it has no client.", default: 1 },
   max: { type: max, description: "Most instances; processors: one for each processor.", default: "processors" },
   targets: {
     type: optional(

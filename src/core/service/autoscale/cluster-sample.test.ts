@@ -62,6 +62,11 @@ test("the target waiting needs the connections, too", () => {
   );
 });
 
+test("a cluster that sleeps has no load, so that it wakes with as few instances as it needs", () => {
+  const found = sample([instance({ status: "asleep" }), instance({ status: "asleep" })]);
+  assert.deepEqual([found.instances, found.serving, [...found.loads.values()]], [2, 2, [0, 0, 0]]);
+});
+
 test("memory is what one instance uses on average, and what is free", () => {
   const found = sample([instance({ memoryBytes: 100 }), instance({ memoryBytes: 300 }), instance()]);
   assert.deepEqual(found.memory, { freeBytes: 1_000, instanceBytes: 200 });

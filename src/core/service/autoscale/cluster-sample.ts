@@ -1,7 +1,7 @@
 /** The load of a cluster, from its record. */
 import type { LoadTarget, MemoryRoom, ScaleSample } from "../../autoscale/scale-controller.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
-import { isDownByFailure, isUp } from "../../contract/status-sets.ts";
+import { isAsleep, isDownByFailure, isUp } from "../../contract/status-sets.ts";
 
 /** A report of telemetry that is older says nothing. Milliseconds. */
 const REPORT_AGE_MS = 60_000;
@@ -11,12 +11,14 @@ const STAYS_UP_MS = 60_000;
 /** `at`: monotonic, `wall`: since 1970; milliseconds. */
 export type SampleContext = { readonly at: number; readonly wall: number; readonly freeBytes: number };
 
+/** A cluster that sleeps has no load. */
 export function sampleOf(record: ProcessRecord, targets: readonly LoadTarget[], context: SampleContext): ScaleSample {
   const { instances = [], balancer } = record;
+  const sleeps = instances.every(isAsleep);
   const serving = instances.filter((instance) => isUp(instance) && instance.backend?.accepting !== false);
   const names = new Set(targets.flatMap(({ name }) => (name === "waiting" ? [name, "connections"] : [name])));
   const loads = [...names].flatMap((name): readonly (readonly [string, number])[] => {
-    const load = name === "waiting" ? balancer?.waiting : loadOf(serving, name, context);
+    const load = sleeps ? 0 : name === "waiting" ? balancer?.waiting : loadOf(serving, name, context);
     return load === undefined ? [] : [[name, load]];
   });
   const failing = instances.find((instance) => isFailing(instance, context));
@@ -24,7 +26,7 @@ export function sampleOf(record: ProcessRecord, targets: readonly LoadTarget[], 
   return {
     at: context.at,
     instances: instances.length,
-    serving: serving.length,
+    serving: sleeps ? instances.length : serving.length,
     loads: new Map(loads),
     ...(memory !== undefined && { memory }),
     ...(failing !== undefined && { failing: failing.id }),
