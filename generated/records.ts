@@ -446,6 +446,8 @@ export type MetricPoint = {
   readonly memoryBytes: number;
   /** Number of the processes. */
   readonly processes: number;
+  /** Of a cluster or a group: how many instances and processes ran. */
+  readonly instances?: number;
 };
 
 /** The end of a run. */

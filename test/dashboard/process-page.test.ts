@@ -297,6 +297,29 @@ test("a process in a crash loop shows its error line, restarts once, its log as 
   assert.deepEqual(rig.faults, []);
 });
 
+test("a cluster that is scaled has a curve of its instances, with those that are gone", async (context) => {
+  const cluster = { instances: 1 };
+  const scale = { min: 3, max: 4, targets: { cpu: 70 } };
+  const rig = await started(context, [{ id: "web", cmd: "exec sleep 1000", autostart: true, cluster, scale }]);
+  if (rig === undefined) return;
+  const page = await rig.open();
+  const shows = (text: RegExp): Promise<true> =>
+    eventually(async () => {
+      await page.reload();
+      await page.getByRole("heading", { name: "web", level: 1 }).waitFor();
+      const chart = page.locator("figure", { hasText: "Instances" });
+      const caption = (await chart.locator("figcaption").textContent()) ?? "";
+      return text.test(caption) ? true : undefined;
+    });
+  await row(page, "web").getByRole("link", { name: "web", exact: true }).click();
+  await shows(/^Instances now 3, peak 3$/);
+  await rig.command(["scale", "web", "1"]);
+  await shows(/^Instances now 1, peak 3$/);
+  assert.deepEqual(await rig.axe(page), []);
+  await rig.picture(page, "process-scaled");
+  assert.deepEqual(rig.faults, []);
+});
+
 test("a line below the log types into a process: Enter sends it, the arrow keys bring earlier ones back, a refusal is shown", async (context) => {
   const cmd = "while read -r line; do echo got $line; done";
   const rig = await started(context, [

@@ -10,6 +10,11 @@ export type SizeSchedule = Pick<Schedule, "pattern" | "timeZone"> & Partial<Size
 /** How a cluster is scaled. */
 export type ScaleSpec = ScalePolicy & { readonly schedules?: readonly SizeSchedule[] };
 
+/** The most instances that it may have at any time. */
+export function mostOf({ max, schedules = [] }: ScaleSpec): number {
+  return Math.max(max, ...schedules.map((schedule) => schedule.max ?? 0));
+}
+
 export type ScheduledBounds = SizeBounds & {
   /** The schedule that has set them; absent: none yet. */
   readonly by?: SizeSchedule;

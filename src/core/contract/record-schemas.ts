@@ -269,6 +269,7 @@ const METRIC_POINT = openObject(
     cpuPercent: number({ description: "100 is one core." }),
     memoryBytes: number({ description: "Private memory." }),
     processes: integer({ description: "Number of the processes." }),
+    instances: optional(integer({ description: "Of a cluster or a group: how many instances and processes ran." })),
   },
   { description: "CPU and memory of a process and all its descendants at one time." },
 );

@@ -6,6 +6,8 @@ export type DownsampledPoint = {
   readonly cpuPercent: number;
   readonly memoryBytes: number;
   readonly processes: number;
+  /** Of a sum: of how many. */
+  readonly instances?: number;
 };
 
 type Sum = { count: number; cpuPercent: number; memoryBytes: number; processes: number };
@@ -66,12 +68,13 @@ export function summed(series: readonly (readonly DownsampledPoint[])[], stepMs:
   const steps = new Map<number, DownsampledPoint>();
   for (const points of series)
     for (const point of downsampled(points, stepMs)) {
-      const { cpuPercent = 0, memoryBytes = 0, processes = 0 } = steps.get(point.at) ?? {};
+      const { cpuPercent = 0, memoryBytes = 0, processes = 0, instances = 0 } = steps.get(point.at) ?? {};
       steps.set(point.at, {
         at: point.at,
         cpuPercent: cpuPercent + point.cpuPercent,
         memoryBytes: memoryBytes + point.memoryBytes,
         processes: processes + point.processes,
+        instances: instances + 1,
       });
     }
   return [...steps.values()].sort((one, other) => one.at - other.at);

@@ -151,10 +151,15 @@ test("a write error is reported once, and writing is tried again", async (contex
 test("values of a cluster are the sums of its instances", () => {
   const series = [[point(0, 10), point(60_000, 10)], [point(0, 5)]];
   assert.deepEqual(
-    summed(series, 60_000).map(({ at, cpuPercent, memoryBytes }) => [at, cpuPercent, memoryBytes]),
+    summed(series, 60_000).map(({ at, cpuPercent, memoryBytes, instances }) => [
+      at,
+      cpuPercent,
+      memoryBytes,
+      instances,
+    ]),
     [
-      [0, 15, 2_048],
-      [60_000, 10, 1_024],
+      [0, 15, 2_048, 2],
+      [60_000, 10, 1_024, 1],
     ],
   );
 });

@@ -84,6 +84,6 @@ function withCurrent(
   );
 }
 
-function toPoint({ at, cpuPercent, memoryBytes, processes }: DownsampledPoint): MetricPoint {
-  return { time: new Date(at).toISOString(), cpuPercent: Math.round(cpuPercent * 10) / 10, memoryBytes, processes };
+function toPoint({ at, cpuPercent, ...more }: DownsampledPoint): MetricPoint {
+  return { time: new Date(at).toISOString(), cpuPercent: Math.round(cpuPercent * 10) / 10, ...more };
 }

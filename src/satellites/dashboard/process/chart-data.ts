@@ -1,7 +1,7 @@
 /** Points of several instances on one time axis, stacked. Pure. */
 import type { MetricPoint } from "../../../core/contract/records.ts";
 
-export type ChartKind = "cpuPercent" | "memoryBytes";
+export type ChartKind = "cpuPercent" | "memoryBytes" | "instances";
 
 /** Seconds since 1970, and for each series its values, null where there is none. The last series is the sum of all. */
 export type ChartData = { readonly times: readonly number[]; readonly series: readonly (readonly (number | null)[])[] };

@@ -16,7 +16,17 @@ const AXIS_BOTTOM = 26;
 const MINUTE = 60;
 /** In the style sheet. */
 const SERIES_COLORS = 6;
-const TITLES: Readonly<Record<ChartKind, string>> = { cpuPercent: "CPU", memoryBytes: "Memory" };
+const TITLES: Readonly<Record<ChartKind, string>> = {
+  cpuPercent: "CPU",
+  memoryBytes: "Memory",
+  instances: "Instances",
+};
+/** The scale goes up to this at least. */
+const LEAST: Readonly<Record<ChartKind, number>> = { cpuPercent: 1, memoryBytes: 1e6, instances: 2 };
+/** Between two lines of the scale. */
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200];
+const stepped = uPlot.paths.stepped?.({ align: 1 });
+const STEPS = stepped === undefined ? {} : { paths: stepped };
 
 type MetricChartProps = {
   readonly kind: ChartKind;
@@ -95,7 +105,8 @@ function peakText(kind: ChartKind, { times, series }: ChartData, isLive: boolean
 }
 
 function valueText(kind: ChartKind, value: number): string {
-  return kind === "memoryBytes" ? size(value) : `${value.toFixed(value < 10 ? 1 : 0)} %`;
+  if (kind === "memoryBytes") return size(value);
+  return kind === "instances" ? String(value) : `${value.toFixed(value < 10 ? 1 : 0)} %`;
 }
 
 type DrawnParts = Pick<MetricChartProps, "names" | "isStacked" | "range" | "changes" | "data">;
@@ -120,6 +131,7 @@ function optionsFor(
       width: 1.5,
       fill: transparent(stroke, isStacked ? 0.35 : 0.14),
       points: { show: false },
+      ...(kind === "instances" && STEPS),
       value,
     };
   });
@@ -131,7 +143,7 @@ function optionsFor(
     padding: [8, AXIS_RIGHT, 0, 0],
     scales: {
       x: { range: shown },
-      y: { range: (_, __, top) => [0, Math.max(top * 1.1, kind === "cpuPercent" ? 1 : 1e6)] },
+      y: { range: (_, __, top) => [0, Math.max(top * 1.1, LEAST[kind])] },
     },
     axes: [
       {
@@ -140,7 +152,12 @@ function optionsFor(
         splits: (_, __, from, to) => [...timeTicks(from, to, most).times],
         values: (_, times) => times.map((time) => tickText(time, (times[1] ?? time + MINUTE) - (times[0] ?? time))),
       },
-      { ...axis, size: AXIS_LEFT, values: (_, values) => values.map((value) => valueText(kind, value)) },
+      {
+        ...axis,
+        size: AXIS_LEFT,
+        values: (_, values) => values.map((value) => valueText(kind, value)),
+        ...(kind === "instances" && { incrs: WHOLE }),
+      },
     ],
     series: [{}, ...series],
     hooks: { draw: [(chart) => drawChanges(chart, changes, color("--muted"))] },

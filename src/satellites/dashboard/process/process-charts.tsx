@@ -21,9 +21,11 @@ export function ProcessCharts({
   readonly record: ProcessRecord;
   readonly rangeMs: number;
 }): JSX.Element {
-  const { id, instances = [], pid } = record;
+  const { id, instances = [], pid, scale } = record;
   const isLive = pid !== undefined || instances.some((each) => each.pid !== undefined);
-  const isStacked = instances.length > 1 && instances.length <= MOST_SERIES;
+  const isScaled = scale !== undefined;
+  // With those that it had before.
+  const isStacked = !isScaled && instances.length > 1 && instances.length <= MOST_SERIES;
   const key = isStacked ? instances.map((each) => each.id).join(",") : id;
   const names = useMemo(() => key.split(","), [key]);
   const step = Math.max(5, Math.round(rangeMs / 1_000 / POINTS));
@@ -32,12 +34,14 @@ export function ProcessCharts({
   const memory = useMemo(() => stackedData(points, "memoryBytes", step), [points, step]);
   const { entries } = useChanges();
   const changes = useMemo(() => entries.map(({ time }) => Date.parse(time) / 1_000), [entries]);
+  const size = useMemo(() => stackedData(isScaled ? points : [], "instances", step), [points, step, isScaled]);
   const range = useMemo(() => ({ from: (to - rangeMs) / 1_000, to: to / 1_000 }), [to, rangeMs]);
   return (
     <section class="charts" aria-label="CPU and memory">
       {problem !== undefined && <p class="problem">{problem}</p>}
       <MetricChart kind="cpuPercent" data={cpu} {...{ names, isStacked, range, changes, isLive }} />
       <MetricChart kind="memoryBytes" data={memory} {...{ names, isStacked, range, changes, isLive }} />
+      {isScaled && <MetricChart kind="instances" data={size} {...{ names, isStacked, range, changes, isLive }} />}
     </section>
   );
 }
