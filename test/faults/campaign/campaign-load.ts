@@ -18,6 +18,9 @@ export const BY_HAND = "by-hand";
 export const CLUSTERS = { web: 3, share: 2, pool: 2 } as const;
 export type ClusterId = keyof typeof CLUSTERS;
 export const MOST_INSTANCES = 4;
+/** A cluster whose size alternates between these by its schedules, unless an operator pins it. */
+export const SIZED = "sized";
+export const SIZES: readonly number[] = [1, 3];
 /** Its members; of a cluster all instances. */
 export const GROUP = {
   id: "group:tools",
@@ -202,6 +205,16 @@ function clustersOf(folder: string, ports: CampaignPorts, { text, counts }: Vari
       env: { TEXT: text },
       groups: "tools",
       cluster: { instances: counts.pool },
+    },
+    {
+      id: SIZED,
+      ...subject(folder, SIZED),
+      ...always,
+      cluster: { instances: 2 },
+      scale: {
+        max: 3,
+        schedules: SIZES.map((size, index) => ({ cron: `${index * 3}-59/6 * * * * *`, min: size, max: size })),
+      },
     },
   ];
 }

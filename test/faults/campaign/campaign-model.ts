@@ -10,10 +10,12 @@ import {
   NEEDS,
   PROFILE,
   PROFILED,
+  SIZED,
   STEADY,
   TEXTED,
   type Variant,
 } from "./campaign-load.ts";
+import { CampaignSize } from "./campaign-size.ts";
 
 /** `unknown`: no answer, so both the state before and the one asked for are right, until the next state is seen. */
 export type Outcome = "done" | "refused" | "unknown";
@@ -45,6 +47,7 @@ export class CampaignModel {
   /** The file that may be applied at any moment, as a new service does it. */
   #pending: Variant | undefined;
   compared = 0;
+  readonly size = new CampaignSize();
 
   constructor() {
     for (const id of [...STEADY, PROFILED]) this.#leaves.set(id, leaf(YES));
@@ -103,6 +106,7 @@ export class CampaignModel {
 
   /** `profile`: a reload with this one; undefined: with that before. */
   reloaded(variant: Variant, outcome: Outcome, profile?: string): void {
+    this.size.reset(outcome);
     if (profile !== undefined && outcome !== "refused") {
       this.#profile = outcome === "done" ? (profile === PROFILE ? YES : NO) : EITHER;
       this.touch(PROFILED);
@@ -142,6 +146,7 @@ export class CampaignModel {
 
   /** procman has ended in order, or its end was cut off, and was started again. */
   restarted(variant: Variant, wasCut: boolean): void {
+    this.size.reset("done");
     for (const [id, { disabled, up, blocked }] of this.#leaves) {
       const isBlocked = wasCut && blocked !== NO ? EITHER : NO;
       const starts = id === BY_HAND ? NO : disabled === NO && isBlocked === NO ? YES : EITHER;
@@ -166,7 +171,7 @@ export class CampaignModel {
     const all = new Map(
       records.flatMap((record) => [record, ...(record.instances ?? [])]).map((record) => [record.id, record]),
     );
-    const findings = [...this.#compareCounts(all), ...this.#compareProfile(all)];
+    const findings = [...this.#compareCounts(all), ...this.#compareProfile(all), ...this.size.compare(all.get(SIZED))];
     for (const [id, known] of this.#leaves) {
       const record = all.get(id);
       if (record === undefined) continue;

@@ -9,7 +9,7 @@ import type { SeededRandom } from "../../support/seeded-random.ts";
 import { writeWhole } from "../../support/whole-file.ts";
 import type { Campaign } from "./campaign.ts";
 import { TYPED } from "./campaign-input.ts";
-import { CLUSTERS, type ClusterId, MOST_INSTANCES, PROFILE, STEADY, writeVariant } from "./campaign-load.ts";
+import { CLUSTERS, type ClusterId, MOST_INSTANCES, PROFILE, SIZED, STEADY, writeVariant } from "./campaign-load.ts";
 import type { Outcome } from "./campaign-model.ts";
 
 /** A command waits no longer; what it has asked for continues. Seconds. */
@@ -21,6 +21,7 @@ const PAUSE_MS = 250;
 const WEIGHTS = {
   act: 40,
   scale: 7,
+  size: 5,
   reload: 6,
   profile: 4,
   signal: 4,
@@ -73,6 +74,11 @@ const OPERATIONS: Readonly<Record<keyof typeof WEIGHTS, (campaign: Campaign, ran
       const instances = Math.floor(random.between(1, MOST_INSTANCES + 1));
       const order = { path: `/processes/${id}/scale`, args: ["scale", id, String(instances)], body: { instances } };
       await tell(campaign, random, order, (outcome) => campaign.model.scaled(id, instances, outcome));
+    },
+    size: async (campaign, random) => {
+      const instances = random.of([1, 2, 4, "auto", "auto"] as const);
+      const order = { path: `/processes/${SIZED}/scale`, args: ["scale", SIZED, `${instances}`], body: { instances } };
+      await tell(campaign, random, order, (outcome) => campaign.model.size.scaled(instances, outcome));
     },
     reload: async (campaign, random) => {
       const count = (): number => Math.floor(random.between(1, MOST_INSTANCES + 1));

@@ -23,7 +23,7 @@ import { CRASHERS, JOB, LINES, NEEDS, STORED } from "./campaign-load.ts";
 import { command } from "./campaign-operator.ts";
 
 /** Instances that are removed and added again have run numbers from 1 again. */
-const LASTING = /^(?!profiled|(?:web|share|pool)-[2-9])/;
+const LASTING = /^(?!profiled|(?:web|share|pool|sized)-[2-9])/;
 /** From the spawn of a run until it has written its first note, on a busy machine. Milliseconds. */
 const BIRTH_MS = 5_000;
 /** On a slow disk the records of the keeper, and what it has to tell, wait for each other. Milliseconds. */
