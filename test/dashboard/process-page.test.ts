@@ -313,6 +313,7 @@ test("a cluster that is scaled has a curve of its instances, with those that are
     });
   await row(page, "web").getByRole("link", { name: "web", exact: true }).click();
   await shows(/^Instances now 3, peak 3$/);
+  await page.getByText(/^1 -> 3 at .*: its minimum is 3\.$/).waitFor();
   await rig.command(["scale", "web", "1"]);
   await shows(/^Instances now 1, peak 3$/);
   assert.deepEqual(await rig.axe(page), []);

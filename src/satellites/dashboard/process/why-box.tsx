@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import type { Incident } from "../../../core/contract/run-summary.ts";
-import { adviceOf, explain } from "../../../core/contract/why.ts";
+import { adviceOf, explain, explainSize } from "../../../core/contract/why.ts";
 import { errorLineOf } from "../model/error-line.ts";
 import { countOf, isWanted } from "../model/incident-groups.ts";
 import { worstToneOf } from "../model/record-lists.ts";
@@ -27,6 +27,13 @@ export function WhyBox({ record, incidents, now }: WhyBoxProps): JSX.Element {
   return (
     <div class={isBad ? "why bad" : "why"}>
       <p>{sentences[0]}</p>
+      {explainSize(record)
+        .slice(1)
+        .map((text) => (
+          <p key={text} class="muted">
+            {text}
+          </p>
+        ))}
       {last !== undefined && errorLine !== undefined && <p class="error-line">{errorLine}</p>}
       {last !== undefined && (
         <p class="muted">
