@@ -1,6 +1,7 @@
 /** Clusters that grow and shrink with real clients: docs/guide/autoscale.md. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -27,11 +28,12 @@ const SCALE = { min: 1, max: 6, targets: { connections: 4 }, upAfter: 1, downAft
 
 /** Clients that say nothing. */
 async function clients(context: TestContext, port: number, count: number): Promise<readonly Socket[]> {
-  const sockets = Array.from({ length: count }, () => connect(port, "127.0.0.1").on("error", () => undefined));
+  const sockets = Array.from({ length: count }, () => connect(port, "127.0.0.1"));
   context.after(() => {
     for (const socket of sockets) socket.destroy();
   });
-  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  for (const socket of sockets) socket.on("error", () => undefined);
   return sockets;
 }
 
@@ -124,7 +126,7 @@ test("a cluster that sleeps without clients is woken by the first, and has shrun
   const web = await cluster(context, { instances: 1 }, {}, { scale, idle: { after: 1 } });
   const client = await api(web);
   const asleep = ({ status }: ProcessRecord): boolean => status === "asleep";
-  await waitForRecord(client, "web", asleep);
+  await waitForRecord(client, "web", (record) => asleep(record) && record.balancer !== undefined);
   const held = await clients(context, web.port, 12);
   await waitForRecord(client, "web", counts(3));
   for (const socket of held) socket.destroy();

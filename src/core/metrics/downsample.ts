@@ -6,7 +6,7 @@ export type DownsampledPoint = {
   readonly cpuPercent: number;
   readonly memoryBytes: number;
   readonly processes: number;
-  /** Of a sum: of how many. */
+  /** How many it is the sum of. */
   readonly instances?: number;
 };
 

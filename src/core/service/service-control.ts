@@ -1,6 +1,4 @@
 /** `Control` in process: what API and plugins call. */
-
-import { mostOf } from "../autoscale/size-schedule.ts";
 import { ProcmanError } from "../base/errors.ts";
 import { definitionRecordOf, unappliedBy } from "../config/definitions.ts";
 import { isNamed } from "../config/run-selection.ts";
@@ -260,16 +258,8 @@ class ServiceControl implements Control {
   }
 
   async metrics(id: string, query: MetricQuery): Promise<readonly MetricPoint[]> {
-    const ids = [...this.#find(id).map((process) => process.id), ...this.#formerOf(id)];
-    return this.#ports.metrics.read([...new Set(ids)], query);
-  }
-
-  /** Ids that instances of the cluster may have had, by its `scale`. */
-  #formerOf(cluster: string): readonly string[] {
-    const spec = this.#ports.specs.config.processes.find((each) => each.cluster?.id === cluster);
-    if (spec?.scale === undefined) return [];
-    const ids = Array.from({ length: mostOf(spec.scale) }, (_, index) => `${cluster}-${index + 1}`);
-    return ids.filter((id) => this.#view?.allows(id) !== false);
+    const former = this.#ports.specs.scaledIds(id).filter((each) => this.#view?.allows(each) !== false);
+    return this.#ports.metrics.read([...this.#find(id).map((process) => process.id), ...former], query);
   }
 
   async incidents(id: string, limit?: number): Promise<readonly Incident[]> {

@@ -1,4 +1,5 @@
 /** The specifications of all processes: those of the configuration, and removed ones that are still being stopped. */
+import { mostOf } from "../autoscale/size-schedule.ts";
 import { compact } from "../base/compact.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { jitterFraction } from "../os/host-jitter.ts";
@@ -52,6 +53,13 @@ export class SpecRegistry {
     const spec = this.find(slot);
     if (spec === undefined) throw new Error(`no specification for slot ${slot}`);
     return spec;
+  }
+
+  /** Ids that instances of the cluster may have had, by its `scale`. */
+  scaledIds(cluster: string): readonly string[] {
+    const { scale } = this.#config.processes.find((spec) => spec.cluster?.id === cluster) ?? {};
+    const most = scale === undefined ? 0 : mostOf(scale);
+    return Array.from({ length: most }, (_, index) => `${cluster}-${index + 1}`);
   }
 
   /** Number of an instance of a cluster, from 1. */

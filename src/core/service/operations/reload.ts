@@ -26,7 +26,7 @@ import type { OperationContext } from "./operation-context.ts";
 import { addedFronts, checkPorts, type HeldPorts, holderAmong, idsByPort, withHeldPorts } from "./port-check.ts";
 import { clustersIn, nextStep, planReload, profileChange, rollingIds, summary } from "./reload-plan.ts";
 import { DEFAULT_STEADY_MS, quoted, Rollout, type RolloutPlan, whyInstanceIsNotUp } from "./rollout.ts";
-import type { Scaler } from "./scale.ts";
+import type { KeptCounts } from "./scale.ts";
 import { AwaitedOperation, type OperationFailure, operationFailed, settle, type Target } from "./settle.ts";
 import { AwaitedStart } from "./start-verdict.ts";
 import { intermediateConfig, withFixedSettings } from "./step-config.ts";
@@ -46,8 +46,6 @@ type ReloadStep = RolloutState & { readonly plan?: PlanRecord };
 
 /** `portOf`: the process that needs another port; absent: the whole file is applied. */
 type QueuedReload = { readonly why: string; readonly portOf?: string | undefined };
-
-type KeptCounts = Pick<Scaler, "resetCounts" | "countOf" | "countByLoad">;
 
 /** `caller`: who asked for it; absent: a signal, or a change of the file. `rollbackTo`: number of the entry that was put back. */
 export type ReloadRequest = PlanOptions & {
@@ -322,8 +320,8 @@ export class Reloads implements Subsystem {
     const { source } = this.#options;
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
     const running = reading === "look" ? undefined : this.#runningIds(portOf);
-    const { countByLoad, countOf } = this.#scaler;
-    return source(portOf === undefined ? countByLoad : countOf, profile ?? undefined, reading, running);
+    const scale = this.#scaler[portOf === undefined ? "countByLoad" : "countOf"];
+    return source(scale, profile ?? undefined, reading, running);
   }
 
   /** Ids of processes and instances, and of clusters with one of these. `failing`: its run has ended, and may be restarted by now. */

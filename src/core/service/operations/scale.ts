@@ -30,6 +30,9 @@ export type ScaleResult = AcceptedRequest & {
   readonly removed: readonly Process[];
 };
 
+/** What a reload does with the numbers of instances. */
+export type KeptCounts = Pick<Scaler, "resetCounts" | "countOf" | "countByLoad">;
+
 export class Scaler {
   readonly #context: OperationContext;
   readonly #source: ConfigSource | undefined;

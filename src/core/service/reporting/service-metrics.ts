@@ -78,7 +78,7 @@ export class ServiceMetrics implements Subsystem {
   }
 
   read(ids: readonly string[], query: MetricQuery): Promise<readonly MetricPoint[]> {
-    return this.#series.read(ids, query);
+    return this.#series.read([...new Set(ids)], query);
   }
 
   prometheus(records: RecordCache, state: StateRecord, shown: readonly Process[]): string {

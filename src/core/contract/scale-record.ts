@@ -1,0 +1,35 @@
+/** How a cluster with `scale` is scaled, in its record. */
+import { integer, literal, openObject, optional, string, time } from "../base/schema.ts";
+
+export const SCALE_RECORD = openObject(
+  {
+    min: integer({ description: "Fewest instances now." }),
+    max: integer({ description: "Most instances now." }),
+    desired: integer({ description: "Instances that its load needs now, within these bounds." }),
+    pinned: optional(literal(true, { description: "It has a number that was asked for by hand." })),
+    schedule: optional(string({ description: "The schedule that has set the bounds, as it is written." })),
+    nextSchedule: optional(time({ description: "When a schedule sets them next." })),
+    last: optional(
+      openObject(
+        {
+          time: time({ description: "When." }),
+          from: integer({ description: "Instances before." }),
+          to: integer({ description: "Instances after." }),
+          reason: string({ description: "Why." }),
+        },
+        { description: "The latest change by load or schedule." },
+      ),
+    ),
+    refused: optional(
+      openObject(
+        {
+          time: time({ description: "Since when." }),
+          wanted: integer({ description: "Instances that it would need." }),
+          reason: string({ description: "Why it doesn't get them." }),
+        },
+        { description: "While it needs more instances, and gets none." },
+      ),
+    ),
+  },
+  { description: "How a cluster with `scale` is scaled." },
+);
