@@ -177,7 +177,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 4_442,
   "core/plugins": 1_830,
   "core/probes": 435,
-  "core/service": 15_340,
+  "core/service": 15_341,
   "core/supervisor": 3_004,
   client: 840,
   "client/connection": 1_734,

@@ -713,8 +713,11 @@ test("scale to zero needs idle, which stops and wakes all instances together", (
   const problems = about({ cluster: BALANCED, scale });
   assert.match(problems, /scale\.min Found 0 without "idle", which lets the cluster sleep/);
   assert.match(problems, /schedules\[0\]\.min Found 0 without "idle"/);
+  const idle = { after: 60 };
+  assert.equal(about({ cluster: BALANCED, scale: { min: 0, max: 4 }, idle }), "");
+  assert.match(about({ cluster: BALANCED, scale: { max: 4 }, idle }), /scale Found neither "targets"/);
   const cluster = { ...BALANCED, instances: 1 };
-  const process = { id: "web", cmd: "x", autostart: true, cluster, scale, idle: { after: 60 } };
+  const process = { id: "web", cmd: "x", autostart: true, cluster, scale, idle };
   const { processes, warnings } = resolveConfiguration({ processes: [process] });
   assert.deepEqual([processes[0]?.scale?.min, processes[0]?.scale?.schedules?.[0]?.min, warnings], [1, 1, []]);
 });

@@ -78,15 +78,10 @@ export function scaleErrors(process: PartialProcess, path: JsonPath, context: Sc
           'Found "scale" without "cluster", whose number of instances it changes. Add "cluster": { "instances": 1 }, or remove it.',
       },
     ];
-  const nothing =
-    Object.keys(scale.targets ?? {}).length === 0 && (scale.schedules ?? []).length === 0
-      ? [
-          {
-            path: at,
-            message: 'Found neither "targets" nor "schedules": nothing would change the number of instances.',
-          },
-        ]
-      : [];
+  const isFixed = Object.keys(scale.targets ?? {}).length === 0 && (scale.schedules ?? []).length === 0;
+  const sleeps = process.idle !== undefined && scale.min === 0;
+  const message = 'Found neither "targets" nor "schedules": nothing would change the number of instances.';
+  const nothing = isFixed && !sleeps ? [{ path: at, message }] : [];
   const zeros = process.idle === undefined ? zeroErrors(scale, at) : [];
   return [...nothing, ...targetErrors(scale, cluster ?? {}, at), ...boundErrors(scale, at, context), ...zeros];
 }

@@ -218,6 +218,7 @@ export class Autoscaler implements Subsystem {
   }
 }
 
-function rangeText({ targets }: ScaleSpec, { min, max }: SizeBounds): string {
-  return targets.length === 0 ? "scaled by its schedules" : `scaled from ${min} to ${max} by load`;
+function rangeText({ targets, schedules }: ScaleSpec, { min, max }: SizeBounds): string {
+  if (targets.length > 0) return `scaled from ${min} to ${max} by load`;
+  return schedules === undefined ? "scaled to zero without clients" : "scaled by its schedules";
 }
