@@ -389,6 +389,8 @@ export type Configuration = {
   readonly watcher?: WatcherConfiguration | undefined;
   /** Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id; everything else is replaced. */
   readonly profiles?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
+  /** How `procman deploy` makes a release and switches to it. */
+  readonly releases?: { readonly folder?: string | undefined; readonly current?: string | undefined; readonly keep?: number | undefined; readonly prepare?: readonly (string | { readonly cmd: string; readonly timeout?: number | undefined })[] | undefined; readonly before?: readonly (string | { readonly cmd: string; readonly timeout?: number | undefined })[] | undefined; readonly after?: readonly (string | { readonly cmd: string; readonly timeout?: number | undefined })[] | undefined; readonly gate?: { readonly seconds: number; readonly restarts?: number | undefined; readonly refused?: number | undefined; readonly metrics?: Readonly<Record<string, number | string>> | undefined } | undefined } | undefined;
   /** Plugins to load, each in a separate thread. */
   readonly plugins?: readonly PluginConfiguration[] | undefined;
   /** The REST API; false: no port, only the Unix socket for procman's commands and programs of the same user. */

@@ -612,6 +612,10 @@ export type HistoryEntry = {
   readonly settings?: readonly PlannedSetting[];
   /** Number of the entry whose text was put back. */
   readonly rollbackTo?: number;
+  /** Id of the release that a deployment has put in use, or has taken back. */
+  readonly release?: string;
+  /** Id of the release before it. */
+  readonly releaseBefore?: string;
   /** Of procman. */
   readonly version: string;
   /** Name of the machine. */
@@ -657,6 +661,10 @@ export type HistoryDetail = {
   readonly settings?: readonly PlannedSetting[];
   /** Number of the entry whose text was put back. */
   readonly rollbackTo?: number;
+  /** Id of the release that a deployment has put in use, or has taken back. */
+  readonly release?: string;
+  /** Id of the release before it. */
+  readonly releaseBefore?: string;
   /** Of procman. */
   readonly version: string;
   /** Name of the machine. */
@@ -705,12 +713,80 @@ export type RollbackRecord = {
   readonly settings: readonly PlannedSetting[];
   /** Warnings about the file. */
   readonly warnings: readonly string[];
-  /** Number of the entry. */
-  readonly rollbackTo: number;
+  /** Number of the entry; absent: the release was named. */
+  readonly rollbackTo?: number;
+  /** Id of the release that is in use again; the files stay as they are. */
+  readonly release?: string;
   /** The files that have another text now. */
   readonly files: readonly ({ readonly file: string; readonly change: "changed" | "added" | "removed"; readonly copy?: string })[];
   /** What to know, such as changes that are not committed. */
   readonly remarks: readonly string[];
+};
+
+/** What to deploy: `folder`, `tarball`, `ref` with `repository`, or `release`. */
+export type DeployOrder = {
+  /** Absolute path of a folder, whose content is copied. */
+  readonly folder?: string;
+  /** Absolute path of an archive of `tar`, also compressed by gzip. */
+  readonly tarball?: string;
+  /** A commit, tag or branch of `repository`. */
+  readonly ref?: string;
+  /** Absolute path of a folder in a Git repository. */
+  readonly repository?: string;
+  /** Id of a release that is there already. */
+  readonly release?: string;
+  /** Check everything, and say what would be done. */
+  readonly dryRun?: true;
+};
+
+/** A deployment: how a release was put in use, or was not. */
+export type DeploymentRecord = {
+  /** From 1; 0: it was only planned. */
+  readonly number: number;
+  /** Id of the release: a folder of `releases.folder`. */
+  readonly release: string;
+  /** Where the link led before: a release, or a path. Absent: there was none. */
+  readonly before?: string;
+  /** What it is made from: a path, or a ref with its commit. */
+  readonly source: string;
+  /** `done`: the release is in use. `failed`: nothing was switched. `taken-back`: the release before is in use again. `planned`: a dry run. */
+  readonly result: "planned" | "running" | "done" | "failed" | "taken-back";
+  /** Why it has failed or was taken back. */
+  readonly problem?: string;
+  /** What is under way; absent: it is over. */
+  readonly step?: "copy" | "prepare" | "before" | "switch" | "restart" | "after" | "gate" | "clean" | "switch-back" | "restart-back" | "after-back" | "discard";
+  /** When it began. */
+  readonly time: string;
+  /** When it was over. */
+  readonly ended?: string;
+  /** The consumer of the token that has asked for it. */
+  readonly consumer: string;
+  /** The Unix user behind it, if procman runs as another one. */
+  readonly user?: string;
+  /** What has happened since `after`: steps, and output of commands. */
+  readonly lines: readonly string[];
+  /** Value of `after` for the lines that follow. */
+  readonly next: number;
+};
+
+/** A release that is there. */
+export type ReleaseRecord = {
+  /** Name of its folder. */
+  readonly id: string;
+  /** Absolute path of its folder. */
+  readonly path: string;
+  /** The link leads to it. */
+  readonly current?: true;
+  /** What it was made from, if that is known. */
+  readonly source?: string;
+  /** When it was made. */
+  readonly time?: string;
+  /** What became of its last deployment. */
+  readonly result?: "planned" | "running" | "done" | "failed" | "taken-back";
+  /** Why that has failed or was taken back. */
+  readonly problem?: string;
+  /** What runs in it: pids whose folder it is. Empty where the system doesn't tell (macOS). */
+  readonly pids: readonly number[];
 };
 
 /** A command to execute with the surroundings of a process. */

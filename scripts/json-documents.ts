@@ -328,6 +328,8 @@ export const PRINTED: Readonly<
     { as: "one", record: "PlanRecord" },
     { as: "list", record: "ProcessRecord", when: "with ids" },
   ],
+  deploy: [{ as: "one", record: "DeploymentRecord" }],
+  releases: [{ as: "list", record: "ReleaseRecord" }],
   "history list": [{ as: "list", record: "HistoryEntry" }],
   "history show": [{ as: "one", record: "HistoryDetail" }],
   diff: [{ as: "one", record: "HistoryDiff" }],

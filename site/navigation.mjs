@@ -22,6 +22,7 @@ export const NAVIGATION = [
       "docs/guide/supervision",
       "docs/guide/processes",
       "docs/guide/reload",
+      "docs/guide/deploy",
       "docs/guide/history",
       "docs/guide/environment",
       "docs/guide/ports",

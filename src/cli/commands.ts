@@ -248,9 +248,20 @@ export const GROUPS = [
         reach: "api",
         load: () => import("./commands/diff-command.ts"),
       },
+      deploy: {
+        summary: "Make a release of a folder, an archive or a Git commit, and put it in use",
+        examples: ["deploy ./build --wait", "deploy shop-1.4.tar.gz", "deploy v1.4.0 --dry-run", "deploy --wait"],
+        load: () => import("./commands/deploy-command.ts"),
+      },
+      releases: {
+        summary: "List the releases that are there",
+        examples: ["releases", "releases --json"],
+        reach: "api",
+        load: () => import("./commands/releases-command.ts"),
+      },
       rollback: {
-        summary: "Put an earlier text back into the configuration file, and apply it",
-        examples: ["rollback", "rollback 12", "rollback previous --force"],
+        summary: "Go back to an earlier configuration or release",
+        examples: ["rollback", "rollback 12", "rollback 20261127-231500", "rollback previous --force"],
         reach: "api",
         load: () => import("./commands/rollback-command.ts"),
       },

@@ -43,8 +43,6 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   connect: NO_INPUT,
   fg: NO_INPUT,
   serve: '"procman add -- npx serve FOLDER" runs a web server for files, as any other program',
-  deploy:
-    'git, rsync or CI copies the files; then "procman reload" applies a changed configuration file, "procman restart ID" starts a new version of the program, and --host NAME does so on another machine',
   reset: '"procman restart ID" begins its count of restarts at 0',
   reread: '"procman plan" shows what a changed configuration file would do',
   "daemon-reload": '"procman reload" applies a changed configuration file',

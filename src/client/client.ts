@@ -5,6 +5,7 @@ import type {
   Action,
   ActOptions,
   Control,
+  DeploymentQuery,
   PlanOptions,
   ProcessInput,
   RollbackOptions,
@@ -13,6 +14,7 @@ import type {
 } from "../core/contract/control.ts";
 import type { SignInCode, SignInOrder } from "../core/contract/dashboard-access.ts";
 import type { DefinitionRecord } from "../core/contract/definition-record.ts";
+import type { DeploymentRecord, DeployOrder, ReleaseRecord } from "../core/contract/deployment-record.ts";
 import type { EventRecord, EventType } from "../core/contract/event-record.ts";
 import {
   type ExecInput,
@@ -62,6 +64,8 @@ type Details = {
 
 const NEVER = new AbortController().signal;
 
+/** A large release is checked before the answer. Seconds. */
+const CHECK_SECONDS = 300;
 /** A command may write nothing for so long, and its reader may pause. Seconds. */
 const EXEC_PATIENCE_SECONDS = 86_400;
 
@@ -171,6 +175,19 @@ export class Client implements Control {
       },
       options,
     })) as RollbackRecord;
+  }
+
+  async releases(): Promise<readonly ReleaseRecord[]> {
+    return (await this.#ask("releases")) as readonly ReleaseRecord[];
+  }
+
+  async deploy(order: DeployOrder): Promise<DeploymentRecord> {
+    return (await this.#ask("deploy", { body: order, options: { waitSeconds: CHECK_SECONDS } })) as DeploymentRecord;
+  }
+
+  async deployment(id: string, { after, ...options }: DeploymentQuery = {}): Promise<DeploymentRecord> {
+    const query = { after, wait: options.waitSeconds };
+    return (await this.#ask("deployment", { id, query, options })) as DeploymentRecord;
   }
 
   async terminate(): Promise<void> {

@@ -22,7 +22,6 @@ test("commands of other process managers are answered with procman's word, and -
     ["save", /nothing needs saving/],
     ["connect", /"procman attach ID" follows a process/],
     ["serve", /"procman add -- npx serve FOLDER"/],
-    ["deploy", /"procman reload" applies .*"procman restart ID"/],
     ["reset", /"procman restart ID" begins its count of restarts at 0/],
     ["down", /"procman terminate" stops all processes/],
     ["jlist", /"procman status --json"/],

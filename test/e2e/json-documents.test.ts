@@ -135,6 +135,14 @@ test("each command prints what the page says, in each of its shapes, and its err
   await run(folder, "history show active", "history show");
   await run(folder, "diff previous active");
   await run(folder, "rollback");
+  const released = { id: "web", ...SLEEPER, cwd: "current" };
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", releases: {}, processes: [released] }));
+  await run(folder, "reload");
+  mkdirSync(join(folder, "build"));
+  writeFileSync(join(folder, "build", "VERSION"), "1");
+  await run(folder, "deploy ./build --dry-run");
+  assert.equal((await run(folder, "deploy ./build --wait")).code, 0);
+  await run(folder, "releases");
   writeFileSync(join(folder, "procman.json"), '{ "processes": [{ "id": "web", "cmdd": "x" }] }');
   for (const words of ["validate", "plan", "reload"]) await run(folder, words);
   writeFileSync(join(folder, "Procfile"), "app: sleep 1000\nother: sleep 1000\n");

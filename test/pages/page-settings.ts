@@ -26,6 +26,28 @@ const sleeper = { id: "web", cmd: "sleep 1000", autostart: true };
 const cluster = { ...web, cluster: { instances: 2, startPort: 3001, commonPort: 3000 } };
 const withApi = { processes: [web], api: { port: 9000 } };
 
+/** Without a release, its process can't start yet. */
+const RELEASE = `mkdir build
+cp server.js package.json build
+: > build/migrate.js
+(cd build && npm install --package-lock-only --silent)
+procman run --detach || [ $? = 1 ]`;
+
+const DEPLOY_MD: readonly Setting[] = [
+  { block: "// procman.jsonc", before: "ln -s . current" },
+  { block: "$ procman deploy ./build --wait", before: `${RELEASE}\nprocman deploy ./build --wait` },
+  {
+    block: '"gate"',
+    uses: `printf '{ "releases": { %s }, "processes": [{ "id": "web", "cmd": "true", "cwd": "current", "autostart": true }] }' "$(cat block)" > releases.json
+procman validate --config releases.json`,
+  },
+  {
+    block: "import { Procman }",
+    config: { releases: {}, processes: [{ ...web, cwd: "current" }] },
+    before: RELEASE,
+  },
+];
+
 const API_MD: readonly Setting[] = [
   { block: "TOKEN=", config: withApi, before: "procman run --detach" },
   {
@@ -321,6 +343,7 @@ test -x "node_modules/.bin/$(sed -n 's/^CMD ."\\([^"]*\\)".*/\\1/p' block)"`,
       needs: "systemd-analyze",
     },
   ],
+  "docs/guide/deploy.md": DEPLOY_MD,
   "docs/guide/dev.md": DEV_MD,
   "docs/guide/migrate.md": MIGRATE_MD,
   "docs/guide/library.md": LIBRARY_MD,

@@ -31,6 +31,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   attach: ["web"],
   block: ["web"],
   completion: ["bash"],
+  deploy: ["/nowhere"],
   disable: ["web"],
   enable: ["web"],
   exec: ["web", "true"],

@@ -7,6 +7,7 @@ import { ProcmanError } from "../../src/core/base/errors.ts";
 import type { RawProcess } from "../../src/core/config/config-schema.ts";
 import { normalise } from "../../src/core/config/normalise.ts";
 import type { Caller, Control } from "../../src/core/contract/control.ts";
+import type { DeploymentRecord } from "../../src/core/contract/deployment-record.ts";
 import type { Executor } from "../../src/core/contract/execution.ts";
 import type { PlanRecord } from "../../src/core/contract/plan.ts";
 import { type Claims, payloadOf } from "../../src/core/contract/token-claims.ts";
@@ -62,6 +63,18 @@ export const PLANNED: PlanRecord = {
   processes: [{ process: "web", action: "restart", fields: ["cmd"], reason: "its cmd has changed", rolling: false }],
   settings: [{ field: "api.port", takesEffect: "next-run" }],
   warnings: [],
+};
+
+/** The one deployment. */
+const DEPLOYED: DeploymentRecord = {
+  number: 1,
+  release: "20261127-231500",
+  source: "/nowhere/build",
+  result: "done",
+  time: new Date(0).toISOString(),
+  consumer: "cli",
+  lines: [],
+  next: 0,
 };
 
 /** The one entry of the history. */
@@ -149,6 +162,12 @@ export function controlRig() {
     logAccess,
     history: { numbers: [1], list: () => [APPLIED], read: () => APPLIED, textOf: () => "{}" },
     rollbacks: { rollback: async () => ({ ...PLANNED, rollbackTo: 1, files: [], remarks: [] }) },
+    deployments: {
+      deploy: async () => DEPLOYED,
+      deployment: async () => DEPLOYED,
+      releases: () => [],
+      rollback: async () => undefined,
+    },
     events: reporting,
     metrics: reporting,
     incidents: reporting,

@@ -28,10 +28,10 @@ export function define(parent: Command): void {
     parent
       .command("rollback")
       .description(
-        "Puts the text of an earlier configuration back into the file and those that it includes, and applies it as `procman reload` does. Without an entry: the configuration in force, if the file differs from it, else the one before it. The text that is replaced stays beside each file (procman.jsonc.before-rollback). If the reload is refused or rolled back, the files are as before, too. If procman isn't running, puts the text back, with exit code 69.",
+        "With an entry of a deployment, or the id of a release: switches to that release, as `procman deploy` does, but without preparing it. Else puts the text of an earlier configuration back into the file and those that it includes, and applies it as `procman reload` does. Without an entry: the configuration in force, if the file differs from it, else the release before the present one, if a deployment was the last change, else the configuration before it. The text that is replaced stays beside each file (procman.jsonc.before-rollback). If the reload is refused or rolled back, the files are as before, too. If procman isn't running, puts the text back, with exit code 69.",
       ),
   )
-    .argument("[entry]", ENTRY_HELP)
+    .argument("[entry]", `${ENTRY_HELP}, or id of a release`)
     .option("--dry-run", "only show what it would do, or why it is refused")
     .option(
       "--force",
@@ -61,10 +61,7 @@ async function rollback(
       client.rollback(entry, { ...(dryRun ? { dryRun } : { waitSeconds: timeout }), force }),
     );
     if (json) process.stdout.write(`${printableJson(record, 2)}\n`);
-    else {
-      printPlan(record);
-      printFiles(record, dryRun);
-    }
+    else printRecord(record, dryRun);
     await reportProblems(client, record, since);
   } catch (error) {
     if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon || error.cause !== undefined) throw error;
@@ -75,6 +72,16 @@ async function rollback(
     else printFiles(restored, dryRun);
     throw error;
   }
+}
+
+function printRecord(record: RollbackRecord, isDryRun: boolean): void {
+  const { release, remarks } = record;
+  if (release !== undefined) {
+    const text = isDryRun ? remarks.join("\n") : `Release ${release} is in use.`;
+    return void process.stdout.write(`${printable(text)}\n`);
+  }
+  printPlan(record);
+  printFiles(record, isDryRun);
 }
 
 type RestoredFiles = Pick<RollbackRecord, "rollbackTo" | "files" | "remarks">;

@@ -61,6 +61,12 @@ export const ERRORS = {
   "history-unknown": { status: 404, exit: EXIT.refused },
   "history-damaged": { status: 409, exit: EXIT.refused },
   "rollback-refused": { status: 409, exit: EXIT.refused },
+  /** The request can't be carried out; nothing was done. */
+  "deploy-refused": { status: 409, exit: EXIT.refused },
+  "deploy-running": { status: 409, exit: EXIT.refused },
+  /** The release before is in use, as before. */
+  "deploy-failed": { status: 409, exit: EXIT.refused },
+  "release-unknown": { status: 404, exit: EXIT.refused },
   "roll-running": { status: 409, exit: EXIT.refused },
   /** Some instances were restarted; the others keep running as before. */
   "roll-failed": { status: 409, exit: EXIT.refused },
@@ -132,6 +138,10 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "history-unknown": "the history has no such entry, or none any more; `detail` names those that it has",
   "history-damaged": "the entry, or a text of it, can't be read",
   "rollback-refused": "an included file has changes that are not committed, or the entry is of another machine",
+  "deploy-refused": "what is to be deployed, or the configuration, isn't fit for it; nothing was done",
+  "deploy-running": "another deployment is under way; `detail` says whose",
+  "deploy-failed": "the deployment has failed or was taken back; the release before is in use",
+  "release-unknown": "there is no such release or deployment",
   "roll-running": "a rolling restart of the cluster is under way",
   "roll-failed": "an instance did not come up: the rolling restart has ended, the others keep running as before",
   "reload-unsupported": "the process has no `reloadSignal`",

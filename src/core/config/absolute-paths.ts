@@ -5,6 +5,7 @@ import { expand, ownMember } from "../base/interpolate.ts";
 import { isObject } from "../base/schema-check.ts";
 import { withHome } from "./checks/home-paths.ts";
 import { sourceOf } from "./checks/plugin-checks.ts";
+import { RELEASES } from "./fields/release-fields.ts";
 
 /** A part of a configuration. Those of profiles may be invalid: what isn't understood stays as it is. */
 type ConfigPart = Readonly<Record<string, unknown>>;
@@ -24,7 +25,7 @@ export function withAbsolutePaths(config: Configuration, folder: string): Config
 }
 
 function absolutePart(part: ConfigPart, folder: string): ConfigPart {
-  const { defaults, logger, plugins, processes, include, api } = part;
+  const { defaults, logger, plugins, processes, include, api, releases } = part;
   return {
     ...part,
     ...(defaults !== undefined && { defaults: absoluteProcess(defaults, folder) }),
@@ -32,11 +33,18 @@ function absolutePart(part: ConfigPart, folder: string): ConfigPart {
     ...absoluteEnvironment(part, folder),
     ...withLogger(logger, folder),
     ...withTls(api, folder),
+    ...(isObject(releases) && { releases: absoluteReleases(releases, folder) }),
     ...(Array.isArray(plugins) && { plugins: plugins.map((plugin) => absolutePlugin(plugin, folder)) }),
     ...(Array.isArray(processes) && {
       processes: processes.map((process) => absoluteProcess(process, folder)),
     }),
   };
+}
+
+function absoluteReleases(releases: ConfigPart, folder: string): ConfigPart {
+  const { folder: place = RELEASES.folder.default, current = RELEASES.current.default } = releases;
+  const absolute = (path: unknown): unknown => eachText(path, (text) => absolutePath(text, folder));
+  return { ...releases, folder: absolute(place), current: absolute(current) };
 }
 
 function absolutePlugin(plugin: unknown, folder: string): unknown {

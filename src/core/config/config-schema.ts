@@ -22,6 +22,7 @@ import {
 } from "./fields/field.ts";
 import { LOGGER } from "./fields/logger-fields.ts";
 import { accountBranches, INHERITABLE, PROCESS, TIME_ZONE } from "./fields/process-fields.ts";
+import { RELEASES } from "./fields/release-fields.ts";
 import { WATCHER } from "./fields/watcher-fields.ts";
 import { DEFAULT_NAME } from "./find-config.ts";
 
@@ -183,6 +184,11 @@ export const TOP = {
     description:
       "Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id; everything else is replaced.",
   },
+  releases: {
+    type: optional(objectOf(RELEASES)),
+    description: "How `procman deploy` makes a release and switches to it.",
+    onChange: "live",
+  },
   plugins: {
     type: optional(listOf(objectOf(PLUGIN, { description: "A plugin." }), "a list of plugins")),
     description: "Plugins to load, each in a separate thread.",
@@ -222,6 +228,7 @@ export type RawProcess = RawConfig["processes"][number];
 export type RawEnvValue = NonNullable<RawConfig["env"]>[string];
 export type RawEnvFile = Exclude<NonNullable<RawConfig["envFile"]>, readonly unknown[]>;
 export type RawApi = Exclude<NonNullable<RawConfig["api"]>, false>;
+export type RawReleases = NonNullable<RawConfig["releases"]>;
 export type RawLogger = NonNullable<RawConfig["logger"]>;
 export type RawProcessLogger = NonNullable<RawProcess["logger"]>;
 export type RawRotation = Exclude<RawProcessLogger["rotate"], undefined>;

@@ -124,6 +124,7 @@ const SETTINGS: SettingsOf<typeof TOP, ""> & SettingsOf<typeof API, "api."> & Se
   "api.group": ({ api }) => api.group,
   "api.tls": ({ api }) => api.tls,
   watcher: ({ watcher }) => watcher,
+  releases: ({ releases }) => releases,
   plugins: ({ plugins }) => plugins,
   "logger.decorate": ({ console }) => console.decorate,
   "logger.colors": ({ console }) => console.colors,

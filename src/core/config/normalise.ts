@@ -26,6 +26,7 @@ import {
   type RawLogger,
   type RawProcess,
   type RawProcessLogger,
+  type RawReleases,
   type RawRotation,
   TOP,
 } from "./config-schema.ts";
@@ -37,6 +38,7 @@ import { IDLE } from "./fields/idle-fields.ts";
 import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
 import { READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
+import { GATE, RELEASE_COMMAND, RELEASES } from "./fields/release-fields.ts";
 import { WATCHER } from "./fields/watcher-fields.ts";
 import { stateDirOf } from "./find-config.ts";
 import { type ClusterInstance, instances } from "./instances.ts";
@@ -49,6 +51,7 @@ import type {
   EnvValue,
   LogSpec,
   ProcessSpec,
+  ReleasesSpec,
   WatcherSpec,
 } from "./spec.ts";
 import { parseSize } from "./units.ts";
@@ -80,6 +83,32 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
     api: apiOf(raw, folder),
     watcher: watcherOf(raw.watcher),
     plugins: pluginSpecs(raw.plugins, folder),
+    ...(raw.releases !== undefined && { releases: releasesOf(raw.releases, folder) }),
+  };
+}
+
+function releasesOf(releases: RawReleases, folder: string): ReleasesSpec {
+  const { gate } = releases;
+  const commands = (step: "prepare" | "before" | "after"): ReleasesSpec["before"] =>
+    (releases[step] ?? []).map((command) => {
+      const { cmd, timeout = undefined } = typeof command === "string" ? { cmd: command } : command;
+      return { line: cmd, timeoutMs: milliseconds(RELEASE_COMMAND.timeout, timeout) };
+    });
+  return {
+    folder: pathIn(folder, releases.folder ?? RELEASES.folder.default),
+    current: pathIn(folder, releases.current ?? RELEASES.current.default),
+    keep: releases.keep ?? RELEASES.keep.default,
+    prepare: commands("prepare"),
+    before: commands("before"),
+    after: commands("after"),
+    ...(gate !== undefined && {
+      gate: compact({
+        ms: gate.seconds * 1_000,
+        restarts: gate.restarts ?? GATE.restarts.default,
+        refused: gate.refused,
+        metrics: gate.metrics,
+      }),
+    }),
   };
 }
 

@@ -53,6 +53,26 @@ export const watcher = openObject({
   skip: list(string()),
 });
 
+const releaseCommands = list(openObject({ line: string(), timeoutMs: number() }));
+
+/** Paths are absolute. `metrics`: the most that a number may be, or as a text by how much it may grow. */
+export const releases = openObject({
+  folder: string(),
+  current: string(),
+  keep: count,
+  prepare: releaseCommands,
+  before: releaseCommands,
+  after: releaseCommands,
+  gate: optional(
+    openObject({
+      ms: number(),
+      restarts: count,
+      refused: optional(count),
+      metrics: optional(map(union([number(), string()]))),
+    }),
+  ),
+});
+
 export const health: Schema<HealthSpec> = schemaFor<HealthSpec>({
   probe: union(probes) satisfies Schema<Probe>,
   intervalMs: number(),

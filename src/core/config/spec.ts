@@ -27,7 +27,7 @@ import type { TlsFiles } from "../os/tls-files.ts";
 import { POLICY, type Policy } from "../supervisor/restart-policy.ts";
 import type { Field } from "./fields/field.ts";
 import { PROCESS } from "./fields/process-fields.ts";
-import { consoleStyle, type envFile, type envValue, front, plugin, rotation, watcher } from "./spec-parts.ts";
+import { consoleStyle, type envFile, type envValue, front, plugin, releases, rotation, watcher } from "./spec-parts.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a separate Node process. */
 export type CommandSpec =
@@ -84,6 +84,9 @@ export type ApiSpec = {
   /** No port, only the Unix socket. */
   readonly isOff?: true;
 };
+
+/** How releases are made. */
+export type ReleasesSpec = TypeOf<typeof releases>;
 
 type Rows = typeof PROCESS;
 type PartsAs<Kind extends "spec" | "copied"> = {
@@ -158,6 +161,8 @@ export type Config = {
   readonly api: ApiSpec;
   readonly watcher: WatcherSpec;
   readonly plugins: readonly PluginSpec[];
+  /** Absent: `procman deploy` is refused. */
+  readonly releases?: ReleasesSpec;
   readonly warnings: readonly ConfigProblem[];
 };
 
@@ -238,6 +243,7 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
       }),
       watcher,
       plugins: list(plugin),
+      releases: optional(releases),
     }),
     leaving: processes,
   });

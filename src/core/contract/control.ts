@@ -1,6 +1,7 @@
 /** The commands of a running procman: one interface, implemented in process and over HTTP. */
 import type { ProcessInput, Scaling, Signalling } from "../../../generated/records.ts";
 import type { DefinitionRecord } from "./definition-record.ts";
+import type { DeploymentRecord, DeployOrder, ReleaseRecord } from "./deployment-record.ts";
 import type { EventRecord, EventType } from "./event-record.ts";
 import type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "./history-record.ts";
 import type { PlanRecord } from "./plan.ts";
@@ -66,11 +67,27 @@ export type PlanOptions = {
   readonly profile?: string | null;
 };
 
+export function profileText({ profile }: PlanOptions): string {
+  if (profile === undefined) return "";
+  return profile === null ? " without a profile" : ` with the profile ${JSON.stringify(profile)}`;
+}
+
+export function scalingText({ instances, by }: Scaling): string {
+  if (instances !== undefined) return ` to ${instances}`;
+  return by === undefined ? "" : ` by ${by > 0 ? "+" : ""}${by}`;
+}
+
 export type RollbackOptions = Pick<ActOptions, "waitSeconds" | "signal"> & {
   /** Replaces included files with changes that are not committed, too, and takes an entry of another machine. */
   readonly force?: boolean;
   /** Changes nothing, and resolves with what it would do. */
   readonly dryRun?: boolean;
+};
+
+/** Which lines of a deployment, and how long to wait for them. */
+export type DeploymentQuery = Pick<ActOptions, "waitSeconds" | "signal"> & {
+  /** `next` of the answer before; default: 0. */
+  readonly after?: number;
 };
 
 export interface Control {
@@ -102,6 +119,12 @@ export interface Control {
   diff(from: string, to?: string): Promise<HistoryDiff>;
   /** Puts the texts of an earlier configuration back into its files, and applies it. `to` absent: the one in force, if the files differ from it, else the one before. Rejects as `diff` and `reload`, and with `rollback-refused`. */
   rollback(to?: string, options?: RollbackOptions): Promise<RollbackRecord>;
+  /** The releases that are there, newest first. Rejects with `deploy-refused`. */
+  releases(): Promise<readonly ReleaseRecord[]>;
+  /** Begins a deployment: makes a release and puts it in use, or only says what that would do. Rejects with `deploy-refused`, `deploy-running`, `release-unknown`. */
+  deploy(order: DeployOrder): Promise<DeploymentRecord>;
+  /** How a deployment goes on, or has ended. `id`: a number, or `latest`. With `waitSeconds`: when there is something new, or it is over. Rejects with `release-unknown`. */
+  deployment(id: string, query?: DeploymentQuery): Promise<DeploymentRecord>;
   /** Begins the shutdown of everything. */
   terminate(): Promise<void>;
 
@@ -144,6 +167,9 @@ const NAMED: Readonly<Record<keyof Control, true>> = {
   historyEntry: true,
   diff: true,
   rollback: true,
+  releases: true,
+  deploy: true,
+  deployment: true,
   terminate: true,
   logs: true,
   follow: true,

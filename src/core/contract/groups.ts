@@ -48,3 +48,10 @@ export function unknownProcess(id: string, known: Iterable<string>, selectors: r
     : didYouMean(id, known);
   return new ProcmanError("process-unknown", `Cannot find process ${shown}: no process has this id.${hint}`);
 }
+
+/** Several processes were named where one is meant. */
+export function notOne(what: string, why: string): ProcmanError {
+  return new ProcmanError("input-invalid", `${what}: ${why}`, {
+    faults: [{ place: "body.process", message: "must be the id of a process" }],
+  });
+}

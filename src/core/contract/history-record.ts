@@ -30,6 +30,8 @@ const ENTRY_PARTS = {
   ),
   settings: optional(list(SETTING, { description: "Changes outside of `processes`." })),
   rollbackTo: optional(integer({ description: "Number of the entry whose text was put back." })),
+  release: optional(string({ description: "Id of the release that a deployment has put in use, or has taken back." })),
+  releaseBefore: optional(string({ description: "Id of the release before it." })),
   version: string({ description: "Of procman." }),
   host: string({ description: "Name of the machine." }),
   isForeign: optional(literal(true, { description: "It was applied on another machine." })),
@@ -55,7 +57,8 @@ export const HISTORY_DETAIL = openObject(
 export const ROLLBACK = openObject(
   {
     ...PLAN_PARTS,
-    rollbackTo: integer({ description: "Number of the entry." }),
+    rollbackTo: optional(integer({ description: "Number of the entry; absent: the release was named." })),
+    release: optional(string({ description: "Id of the release that is in use again; the files stay as they are." })),
     files: list(
       openObject({
         file: string({ description: "Absolute path." }),

@@ -24,8 +24,11 @@ const VERBS: Readonly<Record<PlannedAction, string>> = {
 };
 
 /** `web, api restarted; mail started`; why, if it was taken back or can't be read. */
-export function changeText({ processes, settings = [], problem, rollbackTo }: HistoryEntry): string {
+export function changeText(entry: HistoryEntry): string {
+  const { processes, settings = [], problem, rollbackTo, release, releaseBefore } = entry;
   const back = rollbackTo === undefined ? [] : [`back to ${rollbackTo}`];
+  if (release !== undefined)
+    back.push(`release ${release}${releaseBefore === undefined ? "" : `, before it ${releaseBefore}`}`);
   if (problem !== undefined) return [...back, problem].join(": ");
   if (processes === undefined) return back.join("");
   const changed = processes.filter(isChange);

@@ -135,6 +135,20 @@ export const PLAN = {
 
 export const RELOAD = { ...WAIT, ...PLAN } as const satisfies Parameters;
 
+export const DEPLOYMENT_QUERY = {
+  after: {
+    kind: "number",
+    description: "`next` of the answer before: only lines since then. Default: all that are known.",
+    schema: { type: "integer", minimum: 0 },
+  },
+  wait: {
+    kind: "number",
+    description:
+      "Answer when there are lines after `after`, or the deployment is over; at the latest after this number of seconds.",
+    schema: { type: "number", minimum: 0, maximum: 60 },
+  },
+} as const satisfies Parameters;
+
 export const HISTORY = {
   limit: {
     kind: "number",

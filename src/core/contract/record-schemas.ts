@@ -17,6 +17,7 @@ import {
 } from "../base/schema.ts";
 import { STATUS_CAUSE } from "./causes.ts";
 import { DEFINITION } from "./definition-record.ts";
+import { DEPLOY_ORDER, DEPLOYMENT, RELEASE } from "./deployment-record.ts";
 import type { EventRecord } from "./event-record.ts";
 import { EXEC_INPUT, EXEC_ITEM, EXEC_LAUNCH, EXEC_ORDER, EXEC_RECORD, LAUNCH_ORDER } from "./execution.ts";
 import { HISTORY_DETAIL, HISTORY_DIFF, HISTORY_ENTRY, ROLLBACK } from "./history-record.ts";
@@ -402,6 +403,9 @@ export const SCHEMAS = {
   HistoryDetail: HISTORY_DETAIL,
   HistoryDiff: HISTORY_DIFF,
   RollbackRecord: ROLLBACK,
+  DeployOrder: DEPLOY_ORDER,
+  DeploymentRecord: DEPLOYMENT,
+  ReleaseRecord: RELEASE,
   ExecOrder: EXEC_ORDER,
   ExecRecord: EXEC_RECORD,
   ExecItem: EXEC_ITEM,

@@ -10,6 +10,7 @@ import {
   type Signalling,
 } from "./control.ts";
 import type { SignInExchange, SignInOrder } from "./dashboard-access.ts";
+import { DEPLOY_ROUTES } from "./deploy-routes.ts";
 import type { EventType } from "./event-record.ts";
 import { EXEC_ROUTES } from "./exec-routes.ts";
 import { HISTORY_ROUTES } from "./history-routes.ts";
@@ -317,6 +318,7 @@ export const ROUTES = {
     answer: (control, { query, signal }) => control.reload({ ...waitOptions(query, signal), ...profileIn(query) }),
   },
   ...HISTORY_ROUTES,
+  ...DEPLOY_ROUTES,
   terminate: {
     method: "POST",
     path: "/terminate",

@@ -27,6 +27,8 @@ const ENTRY = openObject({
   processes: optional(list(CHANGE)),
   settings: optional(list(SETTING)),
   rollbackTo: optional(integer()),
+  release: optional(string()),
+  releaseBefore: optional(string()),
   version: string(),
   host: string(),
   /** Digest of the id of the machine, where it has one. */

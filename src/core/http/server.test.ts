@@ -21,6 +21,7 @@ type Problem = Partial<ProblemRecord>;
 const TABLE = Object.values(ROUTES as Readonly<Record<string, Route>>);
 const GUARDED = TABLE.filter(({ scope }) => scope !== undefined);
 const BODIES: Readonly<Record<string, string>> = {
+  "/deployments": JSON.stringify({ folder: "/nowhere/build" }),
   "/log": JSON.stringify({ text: "hello" }),
   "/dashboard/code": "{}",
   "/dashboard/token": JSON.stringify({ code: "none" }),
@@ -44,15 +45,18 @@ function ask(
   token: string | undefined,
   body = BODIES[path],
 ): Promise<Response> {
-  return fetch(`${api.url}${path.replace("/history/{id}", "/history/active").replace("{id}", "web")}`, {
-    method,
-    headers: {
-      ...(token === undefined ? {} : { authorization: token }),
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
+  return fetch(
+    `${api.url}${path.replace("/history/{id}", "/history/active").replace("/deployments/{id}", "/deployments/latest").replace("{id}", "web")}`,
+    {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: token }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body }),
+      signal: AbortSignal.timeout(20_000),
     },
-    ...(body === undefined ? {} : { body }),
-    signal: AbortSignal.timeout(20_000),
-  });
+  );
 }
 
 const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
@@ -192,6 +196,9 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
     entry: "admin",
     diff: "admin",
     rollback: "admin",
+    releases: "admin",
+    deploy: "admin",
+    deployment: "admin",
     terminate: "admin",
     openapi: "anything",
     health: "anything",

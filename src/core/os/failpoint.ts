@@ -4,6 +4,7 @@
  * removes the file and dies. Without the variable, a failpoint is an empty function.
  */
 import { unlinkSync } from "node:fs";
+import type { DeployStep } from "../contract/deployment-record.ts";
 
 const VARIABLE = "PROCMAN_FAILPOINTS";
 
@@ -17,6 +18,7 @@ const FILES = new Map(
 export type Failpoint =
   | `keeper.${"told" | "noted" | "asked" | "forked" | "recorded" | "exited" | "over" | "signalled" | "locked" | "housed" | "parted" | "adopted" | "took" | "retold" | "removed"}`
   | `service.${"loaded" | "settled" | "resting" | "begun" | "kept" | "rollback-noted" | "rollback-begun" | "decided" | "sent" | "hook-noted" | "hook-begun"}`
+  | `service.deploy-${"begun" | "did"}-${DeployStep}`
   | `logger.${"read" | "written" | "drained" | "rotated" | "compressing" | "compressed" | "handing" | "handed"}`;
 
 export const failpoint: (name: Failpoint) => void = FILES.size === 0 ? () => undefined : reach;

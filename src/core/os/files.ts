@@ -85,3 +85,8 @@ export function isFull(folder: string): boolean {
   const left = process.getuid?.() === 0 ? bfree : bavail;
   return (blocks > 0 && left === 0) || (files > 0 && ffree === 0);
 }
+
+/** Whether a path lies in a folder, or is that; both are absolute, and written in the same way. */
+export function isWithin(folder: string, path: string): boolean {
+  return `${path}/`.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+}

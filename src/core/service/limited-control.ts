@@ -49,6 +49,9 @@ const REFUSED = {
   historyEntry: () => refused("read the history"),
   diff: () => refused("read the history"),
   rollback: () => refused("roll back"),
+  releases: () => refused("list releases"),
+  deploy: () => refused("deploy"),
+  deployment: () => refused("show a deployment"),
   terminate: () => refused("terminate"),
   flush: () => refused("flush the logs"),
 };

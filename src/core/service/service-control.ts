@@ -10,15 +10,19 @@ import {
   type Caller,
   type Control,
   callerText,
+  type DeploymentQuery,
   type PlanOptions,
   type ProcessInput,
+  profileText,
   type RollbackOptions,
   type Scaling,
   type Signalling,
+  scalingText,
 } from "../contract/control.ts";
 import type { DefinitionRecord } from "../contract/definition-record.ts";
+import type { DeploymentRecord, DeployOrder, ReleaseRecord } from "../contract/deployment-record.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
-import { groupNamed, isCollective, selectorsIn, unknownProcess } from "../contract/groups.ts";
+import { groupNamed, isCollective, notOne, selectorsIn, unknownProcess } from "../contract/groups.ts";
 import type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "../contract/history-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
@@ -48,6 +52,7 @@ import type { FlushRequest } from "./log-flushes.ts";
 import { info, warn } from "./log-line.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";
 import { renewPorts } from "./operations/chosen-ports.ts";
+import type { Deployments } from "./operations/deployments.ts";
 import type { Reloads } from "./operations/reload.ts";
 import type { Rollbacks } from "./operations/rollback.ts";
 import type { Scaler } from "./operations/scale.ts";
@@ -59,6 +64,7 @@ import type { RecordCache } from "./reporting/record-cache.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceMetrics } from "./reporting/service-metrics.ts";
 import type { Log, Services } from "./services.ts";
+import { typedIn } from "./spawn/process-input.ts";
 import type { Screens } from "./spawn/screens.ts";
 import type { KeeperSpawner } from "./spawn/spawner.ts";
 import { TokenView } from "./view.ts";
@@ -183,9 +189,27 @@ class ServiceControl implements Control {
 
   async rollback(to?: string, options: RollbackOptions = {}): Promise<RollbackRecord> {
     const caller = this.#caller;
-    return this.#audited(`rollback to ${JSON.stringify(to ?? "the one before").slice(0, 40)}`, () =>
-      this.#ports.rollbacks.rollback(to, { ...options, caller }),
+    const { rollbacks, deployments } = this.#ports;
+    return this.#audited(
+      `rollback to ${JSON.stringify(to ?? "the one before").slice(0, 40)}`,
+      async () =>
+        (await deployments.rollback(to, { ...options, caller })) ?? rollbacks.rollback(to, { ...options, caller }),
     );
+  }
+
+  async releases(): Promise<readonly ReleaseRecord[]> {
+    return this.#ports.deployments.releases();
+  }
+
+  async deploy(order: DeployOrder): Promise<DeploymentRecord> {
+    const what = order.folder ?? order.tarball ?? order.ref ?? order.release ?? "nothing";
+    return this.#audited(`deployment of ${JSON.stringify(what.slice(0, 200))}`, () =>
+      this.#ports.deployments.deploy(order, this.#caller),
+    );
+  }
+
+  async deployment(id: string, query?: DeploymentQuery): Promise<DeploymentRecord> {
+    return this.#ports.deployments.deployment(id, query);
   }
 
   /** A request that concerns all processes; its answer may take a while. */
@@ -395,31 +419,6 @@ class ServiceControl implements Control {
   }
 }
 
-function notOne(what: string, why: string): ProcmanError {
-  return new ProcmanError("input-invalid", `${what}: ${why}`, {
-    faults: [{ place: "body.process", message: "must be the id of a process" }],
-  });
-}
-
-/** @throws {ProcmanError} `input-invalid` */
-function typedIn({ text, data }: ProcessInput): Buffer | string {
-  if (text !== undefined && data === undefined) return text;
-  if (data !== undefined && text === undefined) return Buffer.from(data, "base64");
-  throw new ProcmanError("input-invalid", 'Cannot send: the input is either "text" or "data"', {
-    faults: [{ place: "body", message: 'must have either "text" or "data"' }],
-  });
-}
-
-function profileText({ profile }: PlanOptions): string {
-  if (profile === undefined) return "";
-  return profile === null ? " without a profile" : ` with the profile ${JSON.stringify(profile)}`;
-}
-
-function scalingText({ instances, by }: Scaling): string {
-  if (instances !== undefined) return ` to ${instances}`;
-  return by === undefined ? "" : ` by ${by > 0 ? "+" : ""}${by}`;
-}
-
 /** The stored log. */
 export type LogAccess = {
   readonly logs: (query: ScopedQuery) => Promise<LogPage>;
@@ -440,6 +439,7 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly actions: Pick<Actions, "act">;
   readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "replacePort" | "unapplied" | "lastReload">;
   readonly rollbacks: Pick<Rollbacks, "rollback">;
+  readonly deployments: Pick<Deployments, "deploy" | "deployment" | "releases" | "rollback">;
   readonly spawner: Pick<KeeperSpawner, "signal">;
   readonly scaler: Pick<Scaler, "scale">;
   /** Writes to its standard input; returns the number of bytes. @throws {ProcmanError} `process-not-running`, `input-refused`, `input-full` */

@@ -20,6 +20,7 @@ import { ApiService } from "./http/api-server.ts";
 import type { KeeperChannel } from "./keeper-channel.ts";
 import { Actions } from "./operations/action.ts";
 import { replaceTakenPorts } from "./operations/chosen-ports.ts";
+import { Deployments } from "./operations/deployments.ts";
 import { type EndOptions, exitWithOf } from "./operations/exit-with.ts";
 import type { OperationContext } from "./operations/operation-context.ts";
 import { Operations } from "./operations/operations.ts";
@@ -85,6 +86,7 @@ export class ProcmanService {
   readonly #activeConfig: ActiveConfig;
   readonly #history: ConfigHistory;
   readonly #rollbacks: Rollbacks;
+  readonly #deployments: Deployments;
   readonly #reporting: Reporting;
   readonly #sweeper: Sweeper;
   readonly #hooks: HookRunner;
@@ -166,6 +168,8 @@ export class ProcmanService {
     replaceTakenPorts(services, this.reloads);
     this.#rollbacks = new Rollbacks(context, this.reloads);
     this.actions = new Actions(context, this.rollingRestarts);
+    const { reloads, actions } = this;
+    this.#deployments = new Deployments({ ...context, incidents, reloads, actions, exec: this.#exec });
     this.#shutdown = this.#newShutdown(context, ends);
     this.control = this.#newControl();
     const calls = { control: this.control, executor: (caller: Caller) => this.#exec.executor(caller) };
@@ -184,6 +188,7 @@ export class ProcmanService {
       this.rollingRestarts,
       this.reloads,
       this.#rollbacks,
+      this.#deployments,
       this.#history,
       this.#autoscaler,
       metrics,
@@ -280,6 +285,7 @@ export class ProcmanService {
     if (!this.#shutdown.isUnderWay) {
       this.reloads.recover(config);
       this.#rollbacks.recover();
+      this.#deployments.recover();
       this.#shutdown.checkExitWith();
     }
     this.#spawner.deliverBuffered();
@@ -368,6 +374,7 @@ export class ProcmanService {
       logAccess: this.#storedLog,
       history: this.#history.store,
       rollbacks: this.#rollbacks,
+      deployments: this.#deployments,
       status: (processes) => this.#status(processes),
       terminate: (why) => this.terminate(why),
     });

@@ -9,6 +9,8 @@ import { type Location, locate } from "../../core/config/find-config.ts";
 import { load } from "../../core/config/load.ts";
 import type { Action, PlanOptions, Scaling, Signalling } from "../../core/contract/control.ts";
 import type { DefinitionRecord } from "../../core/contract/definition-record.ts";
+import { deploymentEnd } from "../../core/contract/deployment-end.ts";
+import type { DeploymentRecord, DeployOrder, ReleaseRecord } from "../../core/contract/deployment-record.ts";
 import type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "../../core/contract/history-record.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
 import type {
@@ -30,6 +32,8 @@ import { fileFor, type LineOptions, passLines, start } from "./start.ts";
 const CONSUMER = "library";
 /** Longer than a stop by default, which may take 30 s until SIGKILL. */
 const WAIT_SECONDS = 60;
+/** Most that a deployment is waited for. Seconds. */
+const DEPLOY_SECONDS = 3_600;
 
 export type RunOptions = LineOptions & {
   /** Folder that relative paths of a configuration object resolve from, and that contains `.procman`. Default: the current folder. */
@@ -296,6 +300,32 @@ export class Procman {
       ...(force && { force }),
       ...(dryRun && { dryRun }),
     });
+  }
+
+  /** The releases that are there, newest first, each with what runs in it. */
+  async releases(): Promise<readonly ReleaseRecord[]> {
+    return (await this.#control()).releases();
+  }
+
+  /**
+   * Makes a release, or takes one that is there, and puts it in use; resolves when it is in use, or has begun with
+   * `waitSeconds: 0`. All or nothing: procman goes back by itself.
+   *
+   * @throws {ProcmanError} `deploy-refused`, `deploy-running`, `release-unknown`; `deploy-failed` with the reason, `wait-timeout`
+   *
+   * @example
+   * const { release } = await procman.deploy({ folder: "/srv/build" });
+   */
+  async deploy(order: DeployOrder, { waitSeconds = DEPLOY_SECONDS }: WaitOptions = {}): Promise<DeploymentRecord> {
+    const control = await this.#control();
+    const deployment = await control.deploy(order);
+    if (waitSeconds === 0 || deployment.number === 0) return deployment;
+    return deploymentEnd(control, deployment, { waitSeconds });
+  }
+
+  /** The last deployment, which may be under way. Rejects with `release-unknown`. */
+  async deployment(): Promise<DeploymentRecord> {
+    return (await this.#control()).deployment("latest");
   }
 
   /**

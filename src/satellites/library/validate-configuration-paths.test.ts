@@ -98,6 +98,7 @@ test("the type of a configuration allows what the schema allows", () => {
     env: true,
     envFile: true,
     plugins: true,
+    releases: true,
     api: true,
     terminateGracePeriod: true,
     terminateTimeout: true,
@@ -109,5 +110,5 @@ test("the type of a configuration allows what the schema allows", () => {
     true
   >;
   const back: Record<keyof Configuration["processes"][number], true> = process;
-  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 16, {}]);
+  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 17, {}]);
 });

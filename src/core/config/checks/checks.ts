@@ -22,6 +22,7 @@ import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { portErrors } from "./port-checks.ts";
 import { probeFieldErrors } from "./probe-checks.ts";
 import { fileWarnings } from "./referenced-files.ts";
+import { releaseErrors, releaseWarnings } from "./release-checks.ts";
 import { scaleErrors, scaleWarnings } from "./scale-checks.ts";
 import { sharedFolderWarnings } from "./shared-folders.ts";
 import { writtenFileErrors } from "./written-files.ts";
@@ -89,15 +90,14 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     ...pidFileCollisions(config, context),
     ...writtenFileErrors(config, context),
     ...dependencyErrors(config),
+    ...releaseErrors(config, context),
   ];
   const warnings: Finding[] = [
     ...environmentWarnings(common, []),
     ...processes.flatMap(({ process, path }) => processWarnings(process, path, context)),
     ...(context.startsNamed === true ? [] : dependencyWarnings(config)),
-    ...emptyWarnings(config),
     ...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)),
-    ...refusedPortWarnings(config),
-    ...exposureWarnings(config),
+    ...wholeWarnings(config, context),
   ];
   const obstacles = [...openFileWarnings(config, context.parallelism)];
   if (context.looksAtFiles === true && errors.length === 0) {
@@ -105,6 +105,15 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     obstacles.push(...fileWarnings(config, context));
   }
   return { errors, warnings, obstacles };
+}
+
+function wholeWarnings(config: PartialConfig, context: CheckContext): readonly Finding[] {
+  return [
+    ...emptyWarnings(config),
+    ...refusedPortWarnings(config),
+    ...exposureWarnings(config),
+    ...releaseWarnings(config, context),
+  ];
 }
 
 function emptyWarnings({ processes }: PartialConfig): readonly Finding[] {

@@ -4,6 +4,7 @@
  * what a killed one had begun.
  */
 import { basename } from "node:path";
+import { compact } from "../../base/compact.ts";
 import { reasonOf } from "../../base/errors.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
@@ -25,6 +26,15 @@ export type AppliedConfig = {
   readonly caller?: Caller | undefined;
   /** Number of the entry whose text was put back. */
   readonly rollbackTo?: number | undefined;
+};
+
+/** A release that a deployment has put in use, or has taken back. `before`: the one before it. */
+export type DeployedRelease = {
+  readonly release: string;
+  readonly before: string | undefined;
+  readonly caller: Caller;
+  readonly result: "applied" | "rolled-back";
+  readonly problem?: string | undefined;
 };
 
 export class ConfigHistory implements Subsystem {
@@ -55,6 +65,24 @@ export class ConfigHistory implements Subsystem {
         });
     });
     failpoint("service.kept");
+  }
+
+  /** A deployment is over, which has switched to another release. */
+  deployed({ release, before, caller, ...outcome }: DeployedRelease): void {
+    this.#carryOutTasks();
+    this.#try(() => {
+      const active = activeIn(this.store);
+      if (active === undefined) return;
+      const texts = active.entry.files.map(({ file, hash }) => ({ file, text: this.store.textOf(hash) }));
+      const { profile } = active.entry;
+      const number = this.#add(compact({ texts, profile }), {
+        why: `deployment, asked by ${caller.consumer}`,
+        ...callerIn(caller),
+        release,
+        ...(before !== undefined && { releaseBefore: before }),
+      });
+      if (number !== undefined) this.#settle(number, outcome);
+    });
   }
 
   /** An instance has not come up; the reload is being taken back. */
@@ -117,10 +145,13 @@ export class ConfigHistory implements Subsystem {
     return newest !== undefined && "entry" in newest && newest.entry.result === "running" ? newest : undefined;
   }
 
-  #add({ texts = [], profile }: Config, entry: Pick<NewEntry, "why"> & Partial<NewEntry>): void {
-    if (texts.length === 0) return;
+  #add(
+    { texts = [], profile }: Pick<Config, "texts" | "profile">,
+    entry: Pick<NewEntry, "why"> & Partial<NewEntry>,
+  ): number | undefined {
+    if (texts.length === 0) return undefined;
     const machine = machineMark();
-    this.store.add(
+    const number = this.store.add(
       {
         time: new Date().toISOString(),
         result: "running",
@@ -133,6 +164,7 @@ export class ConfigHistory implements Subsystem {
       texts,
     );
     setImmediate(() => this.#try(() => this.store.prune()));
+    return number;
   }
 
   #settle(

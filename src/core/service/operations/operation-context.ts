@@ -15,7 +15,7 @@ import type { Operations } from "./operations.ts";
 export type OperationContext = Pick<Services, "link" | "log" | "markers" | "notes" | "specs" | "supervisor"> & {
   readonly operations: Operations;
   readonly activeConfig: Pick<ActiveConfig, "apply">;
-  readonly history: Pick<ConfigHistory, "begin" | "failed" | "finish" | "recover" | "store">;
+  readonly history: Pick<ConfigHistory, "begin" | "deployed" | "failed" | "finish" | "recover" | "store">;
   readonly balancing: Pick<Balancing, "accepts" | "connectionProblem" | "watch">;
   readonly sockets: Pick<SharedSockets, "checkRestart">;
   readonly handovers: Pick<PortHandovers, "begin">;

@@ -4,10 +4,20 @@
  * it; when the owner has ended, what is left of the command is ended, too, also by a later service.
  */
 import { ProcmanError } from "../../base/errors.ts";
+import { duration } from "../../base/quantity.ts";
 import { RunMarkers } from "../../base/run-marker.ts";
+import { shellArgv } from "../../config/executed-command.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import { type Caller, callerText } from "../../contract/control.ts";
-import type { ExecInput, ExecItem, ExecLaunch, ExecOrder, Executor, LaunchOrder } from "../../contract/execution.ts";
+import {
+  bytesOf,
+  type ExecInput,
+  type ExecItem,
+  type ExecLaunch,
+  type ExecOrder,
+  type Executor,
+  type LaunchOrder,
+} from "../../contract/execution.ts";
 import { isCollective, selectorsIn, unknownProcess } from "../../contract/groups.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { type StopSteps, stepsTo } from "../../os/process-signal.ts";
@@ -40,6 +50,18 @@ type ExecSession = RunKey & {
   readonly hosted?: HostedCommand;
   ended?: Promise<void>;
 };
+
+/** `line`: for the shell. `timeoutMs` 0: no limit. */
+export type OwnCommand = {
+  readonly line: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+};
+
+/** The most that a timer takes. Milliseconds. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 export class ExecSessions implements Subsystem {
   readonly #services: Pick<Services, "log" | "specs">;
@@ -93,6 +115,51 @@ export class ExecSessions implements Subsystem {
       write: async (session, input) => this.#write(session, input),
       launch: async (id, order) => this.#launch(caller, id, order),
     };
+  }
+
+  /**
+   * A command line of procman itself, with user, environment and limits of a process, but in another folder, and without
+   * input. What is left of commands of earlier services is ended first.
+   *
+   * @throws Error with the problem
+   */
+  async run(
+    spec: ProcessSpec,
+    { line, cwd, env, timeoutMs, signal }: OwnCommand,
+    onOutput: (chunk: Uint8Array) => void,
+  ): Promise<void> {
+    await this.#clear();
+    const key = this.#newKey(spec.id, this.#own);
+    const launch = this.#launchOf({ ...spec, cwd }, { command: shellArgv(line), key });
+    const hosted = new HostedCommand({ ...launch, env: { ...launch.env, ...env } }, "");
+    const session = this.#add({ ...key, id: spec.id, owner: this.#own, hosted });
+    let isLate = false;
+    const end = (): void => void this.#end(session).then(() => hosted.swept());
+    const limit = setTimeout(() => {
+      isLate = true;
+      end();
+    }, timeoutMs || LONGEST_MS).unref();
+    signal.addEventListener("abort", end, { once: true });
+    void hosted.exit.then(end);
+    try {
+      for await (const chunk of hosted.output()) onOutput(bytesOf(chunk));
+      const ending = await hosted.exit;
+      await session.ended;
+      signal.throwIfAborted();
+      if (isLate) throw new Error(`did not end within ${duration(timeoutMs)}, and was ended`);
+      if (ending.code !== 0)
+        throw new Error(ending.code === undefined ? `was ended by ${ending.signal}` : `ended with code ${ending.code}`);
+    } finally {
+      clearTimeout(limit);
+      hosted.close();
+    }
+  }
+
+  /** Resolves when nothing is left of the commands of earlier services. */
+  async #clear(): Promise<void> {
+    if (this.#looking !== undefined) this.#look();
+    const others = [...this.#sessions.values()].filter(({ owner }) => !isAlive(owner.pid, owner.startTime));
+    await Promise.all(others.map((session) => this.#end(session)));
   }
 
   async *#execute(

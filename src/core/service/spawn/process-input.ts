@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readlinkSync, writeSync } fr
 import { basename, join } from "node:path";
 import { errnoOf, ProcmanError, reasonOf } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
+import type { ProcessInput } from "../../contract/control.ts";
 import { terminalHolder } from "../../os/pseudo-terminal.ts";
 import { isShortage } from "../../os/shortage.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -125,4 +126,13 @@ function pieceOf(rest: Uint8Array): Uint8Array {
   if (rest.length <= PIECE) return rest;
   const lines = rest.lastIndexOf(LINE_END, PIECE - 1) + 1;
   return rest.subarray(0, lines === 0 ? PIECE : lines);
+}
+
+/** @throws {ProcmanError} `input-invalid` */
+export function typedIn({ text, data }: ProcessInput): Buffer | string {
+  if (text !== undefined && data === undefined) return text;
+  if (data !== undefined && text === undefined) return Buffer.from(data, "base64");
+  throw new ProcmanError("input-invalid", 'Cannot send: the input is either "text" or "data"', {
+    faults: [{ place: "body", message: 'must have either "text" or "data"' }],
+  });
 }

@@ -1,4 +1,5 @@
 /** `history`, `diff` and `rollback`. */
+import { compact } from "../../../core/base/compact.ts";
 import { boolean, integer, list, object, openObject, optional, string, time } from "../../../core/base/schema.ts";
 import type { HistoryDiff, HistoryEntry } from "../../../core/contract/history-record.ts";
 import { changeText, requesterText, resultText } from "../../../core/contract/history-words.ts";
@@ -105,7 +106,7 @@ function textOf({ files }: HistoryDiff): string {
 const rollbackTool = tool({
   name: "rollback",
   title: "Go back to an earlier configuration",
-  description: `Puts the text of an earlier configuration back into the file and those that it includes, and applies it as "reload" does: all or nothing. The present text stays beside each file. Without an entry: the configuration in force, if the file differs from it, else the one before it. ${UNTRUSTED}`,
+  description: `Puts the text of an earlier configuration back into the file and those that it includes, and applies it as "reload" does: all or nothing. The present text stays beside each file. Without an entry: the configuration in force, if the file differs from it, else the release before the present one, if a deployment was the last change, else the configuration before it. ${UNTRUSTED}`,
   input: object({
     entry: optional(ENTRY),
     dryRun: optional(boolean({ description: "Change nothing, and answer with what it would do." })),
@@ -113,7 +114,8 @@ const rollbackTool = tool({
   }),
   output: {
     ...CHANGES,
-    rollbackTo: integer({ description: "Number of the entry." }),
+    rollbackTo: optional(integer({ description: "Number of the entry." })),
+    release: optional(string({ description: "Id of the release that is in use again." })),
     files: list(openObject({ file: string(), change: string(), copy: optional(string()) })),
     remarks: list(string()),
     reached: boolean({ description: "All is in the planned state." }),
@@ -125,17 +127,22 @@ const rollbackTool = tool({
     const since = Date.now();
     const waiting = dryRun ? { dryRun } : { waitSeconds: seconds, signal: context.signal };
     const record = await (await context.connectForTexts()).rollback(entry, waiting);
-    const { rollbackTo, files } = record;
+    const { rollbackTo, release, files } = record;
     const remarks = record.remarks.map(harmless);
-    const fields = { rollbackTo, files, remarks };
+    const fields = compact({ rollbackTo, release, files, remarks });
+    const what = release === undefined ? `Entry ${rollbackTo}.` : `Release ${release}.`;
     if (dryRun)
       return {
         data: { ...changesIn(record), ...fields, reached: false, lastLines: [] },
-        text: [`Entry ${rollbackTo}. Nothing was changed.`, ...linesOf(record), ...remarks].join("\n"),
+        text: [`${what} Nothing was changed.`, ...linesOf(record), ...remarks].join("\n"),
         next: "Show this to the user if it stops or restarts something that serves. Then call it without dryRun.",
       };
     const answer = await reloadAnswer(record, since, context);
-    return { ...answer, data: { ...answer.data, ...fields }, text: [answer.text, ...remarks].join("\n") };
+    return {
+      ...answer,
+      data: { ...answer.data, ...fields },
+      text: [...(release === undefined ? [] : [what]), answer.text, ...remarks].join("\n"),
+    };
   },
 });
 

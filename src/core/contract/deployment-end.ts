@@ -1,0 +1,55 @@
+/** Follows a deployment to its end. */
+import { ProcmanError } from "../base/errors.ts";
+import type { ActOptions, Control } from "./control.ts";
+import type { DeploymentRecord } from "./deployment-record.ts";
+
+/** A request waits no longer. Seconds. */
+const LONGEST_REQUEST = 30;
+
+/** Requests until the next service must have answered, and the pause between them. */
+const ATTEMPTS = 40;
+const PAUSE_MS = 250;
+
+type Following = Required<Pick<ActOptions, "waitSeconds">> & {
+  readonly signal?: AbortSignal | undefined;
+  /** Gets the lines as they come. */
+  readonly onLines?: (lines: readonly string[]) => void;
+};
+
+/** @throws {ProcmanError} `deploy-failed`, `wait-timeout` */
+export async function deploymentEnd(
+  control: Pick<Control, "deployment">,
+  begun: DeploymentRecord,
+  { waitSeconds, signal, onLines = () => undefined }: Following,
+): Promise<DeploymentRecord> {
+  const deadline = Date.now() + waitSeconds * 1_000;
+  let record = begun;
+  onLines(record.lines);
+  while (record.step !== undefined) {
+    const left = (deadline - Date.now()) / 1_000;
+    if (left <= 0)
+      throw new ProcmanError(
+        "wait-timeout",
+        `Cannot wait for deployment ${begun.number}: timed out after ${waitSeconds} s; it goes on in the background`,
+      );
+    // Another service may take over meanwhile.
+    const query = { after: record.next, waitSeconds: Math.min(left, LONGEST_REQUEST), ...(signal && { signal }) };
+    record = await again(() => control.deployment(String(begun.number), query));
+    signal?.throwIfAborted();
+    onLines(record.lines);
+  }
+  if (record.result === "done") return record;
+  const { release, before = "no release", problem, result } = record;
+  const end = result === "failed" ? "nothing was switched" : `${before} is in use again`;
+  throw new ProcmanError("deploy-failed", `Cannot deploy ${release}: ${problem}; ${end}`);
+}
+
+async function again<T>(ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ProcmanError) || error.code !== "service-down" || attempt === ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+}

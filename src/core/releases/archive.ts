@@ -1,0 +1,73 @@
+/** Archives of tar as releases. Loaded with the first one. */
+import { mkdir, open } from "node:fs/promises";
+import { posix } from "node:path";
+import { extract, list } from "tar";
+import type { Entry } from "./release-contents.ts";
+
+const KINDS: Readonly<Record<string, Entry["kind"]>> = {
+  File: "file",
+  OldFile: "file",
+  ContiguousFile: "file",
+  Link: "file",
+  Directory: "folder",
+  GNUDumpDir: "folder",
+  SymbolicLink: "link",
+  FIFO: { other: "a FIFO" },
+  CharacterDevice: { other: "a device" },
+  BlockDevice: { other: "a device" },
+};
+
+/** What is in an archive. @throws Error with the problem */
+export async function contentsOfArchive(file: string): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  await checkMagic(file);
+  const read = list({
+    file,
+    strict: true,
+    onReadEntry: ({ path, type, linkpath, size }) => {
+      const inside = posix.normalize(path).replace(/\/$/, "");
+      if (inside === ".") return;
+      const target = type === "Link" || type === "SymbolicLink" ? { target: linkpath ?? "" } : {};
+      entries.push({
+        path: inside,
+        kind: KINDS[type] ?? { other: `of the type ${type}` },
+        ...target,
+        ...(type === "Link" && { isHard: true as const }),
+        bytes: size,
+      });
+    },
+  });
+  await read.catch((error: Error) => {
+    throw new Error(error.message.replace(/^TAR_[A-Z_]+: /, ""));
+  });
+  return entries;
+}
+
+/** A file of anything else would be an archive without entries. @throws Error with the problem */
+async function checkMagic(file: string): Promise<void> {
+  const handle = await open(file, "r");
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(512), 0, 512, 0);
+    const isGzip = buffer[0] === 0x1f && buffer[1] === 0x8b;
+    const isTar = bytesRead === 512 && buffer.toString("latin1", 257, 262) === "ustar";
+    if (!isGzip && !isTar) throw new Error("it is no archive of tar, also none compressed by gzip");
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Unpacks an archive whose contents were checked. */
+export async function unpack(file: string, to: string, signal: AbortSignal): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o755 });
+  await extract({
+    file,
+    cwd: to,
+    strict: true,
+    preserveOwner: false,
+    noMtime: false,
+    filter: () => {
+      signal.throwIfAborted();
+      return true;
+    },
+  });
+}

@@ -1,0 +1,435 @@
+/**
+ * Deployments: one at a time, in the service, so that who has asked for one may leave and come back. A service that was
+ * killed, upgraded or ended meanwhile is followed by one that goes on, or goes back.
+ */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { compact } from "../../base/compact.ts";
+import { type ErrorCode, ProcmanError, reasonOf } from "../../base/errors.ts";
+import type { ReleasesSpec } from "../../config/spec.ts";
+import { type Caller, callerText, type DeploymentQuery, type RollbackOptions } from "../../contract/control.ts";
+import { deploymentEnd } from "../../contract/deployment-end.ts";
+import {
+  type DeploymentRecord,
+  type DeployOrder,
+  RELEASE_SOURCES,
+  type ReleaseRecord,
+} from "../../contract/deployment-record.ts";
+import type { RollbackRecord } from "../../contract/history-record.ts";
+import { isChange } from "../../contract/plan.ts";
+import { historyDiff } from "../../history/history-reader.ts";
+import { activeIn, entryNamed } from "../../history/shown-history.ts";
+import { firstStep, resumed } from "../../releases/deploy-machine.ts";
+import { carryOut } from "../../releases/deployment-runner.ts";
+import { DeploymentStore, type StoredDeployment } from "../../releases/deployment-store.ts";
+import { checkRoom, commitOf } from "../../releases/release-copy.ts";
+import {
+  currentRelease,
+  isReleaseId,
+  linkTarget,
+  newReleaseId,
+  pidsIn,
+  releaseIds,
+} from "../../releases/release-folder.ts";
+import type { Subsystem } from "../subsystem.ts";
+import {
+  contentsFor,
+  type DeployContext,
+  DeploySteps,
+  makeReleasesFolder,
+  removable,
+  stepText,
+} from "./deploy-steps.ts";
+import { releasesOf, specsOfRelease } from "./release-processes.ts";
+
+/** Lines of a deployment that are kept for readers; the log has all. */
+const MAX_LINES = 5_000;
+
+type DeployRequest = Omit<StoredDeployment, "number" | "progress" | "format">;
+
+export class Deployments implements Subsystem {
+  readonly #context: DeployContext;
+  readonly #store: DeploymentStore;
+  readonly #abort = new AbortController();
+  /** The one under way, or the last one of this service. */
+  #latest: StoredDeployment | undefined;
+  #lines: string[] = [];
+  /** Number of the first of `#lines`. */
+  #dropped = 0;
+  readonly #waiting = new Set<() => void>();
+  #isPreparing: Caller | undefined;
+
+  constructor(context: DeployContext) {
+    this.#context = context;
+    this.#store = new DeploymentStore(context.specs.config.stateDir);
+  }
+
+  /** The reloads and restarts of the earlier service are under way again. */
+  recover(): void {
+    try {
+      const deployment = this.#read();
+      if (deployment?.progress.step === undefined) return;
+      const isNew = deployment.order.release === undefined;
+      const progress = resumed(deployment.progress, isNew);
+      this.#say(`deployment ${deployment.number}: goes on, as procman was restarted`);
+      this.#begin({ ...deployment, progress });
+    } catch (error) {
+      this.#context.log.error(`Cannot go on with a deployment: ${reasonOf(error)}`);
+    }
+  }
+
+  end(): void {
+    this.retire();
+  }
+
+  retire(): void {
+    this.#abort.abort();
+    this.#wake();
+  }
+
+  /** @throws {ProcmanError} `deploy-refused`, `deploy-running`, `release-unknown` */
+  async deploy(order: DeployOrder, caller: Caller): Promise<DeploymentRecord> {
+    const releases = releasesOf(this.#context, "deploy");
+    this.#checkFree();
+    this.#isPreparing = caller;
+    try {
+      const { request, bytes } = await this.#checked(order, caller, releases);
+      if (order.dryRun === true) return this.#planned(request, releases, bytes);
+      const number = (this.#store.numbers[0] ?? 0) + 1;
+      const progress = firstStep(order.release === undefined);
+      this.#lines = [];
+      this.#dropped = 0;
+      this.#begin({ format: "1", number, ...request, progress });
+    } finally {
+      this.#isPreparing = undefined;
+    }
+    return this.deployment("latest");
+  }
+
+  /** `id`: a number, or `latest`. Waits for lines after `after`, or the end. @throws {ProcmanError} `release-unknown` */
+  async deployment(id: string, { after, waitSeconds, signal }: DeploymentQuery = {}): Promise<DeploymentRecord> {
+    const deployment = this.#found(id);
+    const isLatest = deployment.number === this.#latest?.number;
+    const known = this.#dropped + this.#lines.length;
+    // A greater number is of a service before this one.
+    const from = after === undefined || after > known ? 0 : after;
+    const isNews = (): boolean =>
+      this.#latest?.progress.step === undefined || this.#dropped + this.#lines.length > from;
+    if (isLatest && waitSeconds !== undefined && !isNews())
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          clearTimeout(timer);
+          this.#waiting.delete(done);
+          signal?.removeEventListener("abort", done);
+          resolve();
+        };
+        const timer = setTimeout(done, waitSeconds * 1_000);
+        this.#waiting.add(done);
+        signal?.addEventListener("abort", done, { once: true });
+      });
+    return recordOf(
+      this.#found(id),
+      isLatest ? this.#lines.slice(Math.max(0, from - this.#dropped)) : [],
+      this.#dropped + this.#lines.length,
+    );
+  }
+
+  /** Undefined: what is meant is no release, but a configuration. @throws {ProcmanError} those of `deploy`, `deploy-failed`, `wait-timeout` */
+  async rollback(
+    to: string | undefined,
+    { waitSeconds, signal, caller, dryRun = false }: RollbackOptions & { readonly caller: Caller },
+  ): Promise<RollbackRecord | undefined> {
+    const found = await this.#releaseFor(to);
+    if (found === undefined) return undefined;
+    const begun = await this.deploy({ release: found.release, ...(dryRun && { dryRun }) }, caller);
+    if (waitSeconds !== undefined && !dryRun) await deploymentEnd(this, begun, { waitSeconds, signal });
+    const { file } = this.#context.specs.config;
+    return {
+      configFile: file,
+      processes: [],
+      settings: [],
+      warnings: [],
+      files: [],
+      remarks: dryRun ? begun.lines : [],
+      ...found,
+    };
+  }
+
+  /** The release of an id, or of an entry of the history. */
+  async #releaseFor(
+    to: string | undefined,
+  ): Promise<(Pick<RollbackRecord, "rollbackTo"> & { readonly release: string }) | undefined> {
+    const { store } = this.#context.history;
+    if (to !== undefined && isReleaseId(to)) return { release: to };
+    if (to !== undefined && /^\d+$/.test(to)) {
+      const { number, entry } = entryNamed(to, store);
+      return entry.release === undefined ? undefined : { release: entry.release, rollbackTo: number };
+    }
+    const release = to === undefined ? activeIn(store)?.entry.releaseBefore : undefined;
+    if (release === undefined || !isReleaseId(release)) return undefined;
+    // Changes of the files are taken back first.
+    return (await historyDiff(store, "active")).files.length > 0 ? undefined : { release };
+  }
+
+  /** Newest first. @throws {ProcmanError} `deploy-refused` */
+  releases(): readonly ReleaseRecord[] {
+    const { folder, current } = releasesOf(this.#context, "list releases");
+    const ids = releaseIds(folder);
+    const present = currentRelease(folder, current);
+    const pids = pidsIn(ids.map((id) => join(folder, id)));
+    const known = this.#store.numbers.flatMap((number) => this.#readIfSound(number) ?? []);
+    return ids.map((id) => {
+      const last = known.find(({ release }) => release === id);
+      const made = known.findLast(({ release }) => release === id);
+      return compact({
+        id,
+        path: join(folder, id),
+        current: id === present ? (true as const) : undefined,
+        source: made?.source,
+        time: made?.time,
+        result: last?.progress.result,
+        problem: last?.progress.problem,
+        pids: pids.get(join(folder, id)) ?? [],
+      });
+    });
+  }
+
+  #read(): StoredDeployment | undefined {
+    const [number] = this.#store.numbers;
+    return number === undefined ? undefined : this.#store.read(number);
+  }
+
+  #readIfSound(number: number): StoredDeployment | undefined {
+    try {
+      return this.#store.read(number);
+    } catch {
+      // It is named where it is asked for.
+      return undefined;
+    }
+  }
+
+  #found(id: string): StoredDeployment {
+    try {
+      const number = id === "latest" ? this.#store.numbers[0] : Number(id);
+      const found = number === this.#latest?.number ? this.#latest : number && this.#store.read(number);
+      if (found) return found;
+    } catch (error) {
+      throw refused(reasonOf(error), "release-unknown", "show the deployment");
+    }
+    throw refused(
+      id === "latest" ? "there was none yet" : "there is none of this number",
+      "release-unknown",
+      `show the deployment ${JSON.stringify(id.slice(0, 40))}`,
+    );
+  }
+
+  /** @throws {ProcmanError} `deploy-running`, `deploy-refused` */
+  #checkFree(): void {
+    if (this.#isPreparing !== undefined)
+      throw refused(`another one is being checked for ${callerText(this.#isPreparing)}`, "deploy-running");
+    const { number, release, progress, time, ...by } = this.#latest ?? {};
+    if (progress?.step !== undefined)
+      throw refused(
+        `deployment ${number} (release ${release}) is under way for ${callerText({ consumer: "", ...by })} since ${time}; "procman deploy --wait" shows it`,
+        "deploy-running",
+      );
+    this.#context.operations.check({ kind: "plan", targets: [] }, "deploy");
+    if (this.#abort.signal.aborted) throw refused("procman is ending");
+  }
+
+  /** Everything that can be known before. */
+  async #checked(
+    order: DeployOrder,
+    caller: Caller,
+    releases: ReleasesSpec,
+  ): Promise<{ readonly request: DeployRequest; readonly bytes: number }> {
+    const { folder, current } = releases;
+    const named = RELEASE_SOURCES.filter((name) => order[name] !== undefined);
+    if (named.length !== 1) throw refused(`name one of ${RELEASE_SOURCES.join(", ")}`);
+    if ((order.ref === undefined) !== (order.repository === undefined))
+      throw refused('"ref" and "repository" belong together');
+    if (specsOfRelease(this.#context, releases).length === 0)
+      throw refused(`no process has its "cwd" or "worker" in ${current}; set it for those that belong to a release`);
+    try {
+      const { source, commit, bytes } = await this.#source(order, releases);
+      const target = linkTarget(current);
+      const release = order.release ?? newReleaseId(folder, new Date(), commit);
+      const before = currentRelease(folder, current) ?? target;
+      if (order.release !== undefined && before === release)
+        throw new Error(`${release} is the present release already`);
+      const { consumer, user } = caller;
+      return {
+        request: compact({
+          release,
+          target,
+          before,
+          order,
+          commit,
+          source,
+          consumer,
+          user,
+          time: new Date().toISOString(),
+        }),
+        bytes,
+      };
+    } catch (error) {
+      if (error instanceof ProcmanError) throw error;
+      throw refused(reasonOf(error));
+    }
+  }
+
+  /** @throws Error with the problem */
+  async #source(
+    order: DeployOrder,
+    releases: ReleasesSpec,
+  ): Promise<{ readonly source: string; readonly commit?: string; readonly bytes: number }> {
+    const { folder, tarball, ref, repository = "", release = "" } = order;
+    if (ref !== undefined) {
+      const commit = await commitOf(ref, repository);
+      return { source: `${ref} (${commit.slice(0, 12)}) of ${repository}`, commit, bytes: 0 };
+    }
+    const source = folder ?? tarball;
+    if (source === undefined) {
+      const found = releaseIds(releases.folder);
+      if (isReleaseId(release) && found.includes(release)) return { source: `the release ${release}`, bytes: 0 };
+      throw refused(
+        `${releases.folder} has no release ${JSON.stringify(release)}${found.length === 0 ? "" : `; it has ${found.slice(0, 5).join(", ")}`}`,
+        "release-unknown",
+      );
+    }
+    if (!existsSync(source)) throw new Error(`there is no ${source}`);
+    if (statSync(source).isDirectory() !== (folder !== undefined))
+      throw new Error(`${source} is ${folder === undefined ? "a folder, not an archive" : "no folder"}`);
+    try {
+      const { bytes } = await contentsFor(order, this.#context, releases);
+      makeReleasesFolder(releases);
+      await checkRoom(releases.folder, bytes);
+      return { source, bytes };
+    } catch (error) {
+      throw new Error(`${source}: ${reasonOf(error)}`);
+    }
+  }
+
+  #planned(request: DeployRequest, releases: ReleasesSpec, bytes: number): DeploymentRecord {
+    const { order, release, before = "nothing" } = request;
+    const restarted = specsOfRelease(this.#context, releases).map(({ id }) => id);
+    const isNew = order.release === undefined;
+    const commands = (step: "prepare" | "before" | "after"): readonly string[] =>
+      releases[step].map(({ line }) => `${step}: ${line}`);
+    const changed = this.#context.reloads.plan().processes.filter(isChange);
+    const lines = [
+      ...(isNew
+        ? [
+            `copy ${request.source}${bytes === 0 ? "" : ` (${(bytes / 1_000_000).toFixed(1)} MB)`} to ${join(releases.folder, release)}`,
+            ...commands("prepare"),
+            ...commands("before"),
+          ]
+        : []),
+      `switch ${releases.current} from ${before} to ${release}`,
+      ...(changed.length > 0 ? [`reload: ${changed.map(({ process }) => process).join(", ")}`] : []),
+      `restart ${restarted.join(", ")}`,
+      ...commands("after"),
+      ...(releases.gate === undefined ? [] : [`watch it for ${releases.gate.ms / 1_000} s`]),
+      ...removable(releases, isNew ? 1 : 0).map((old) => `remove ${old}`),
+    ];
+    const planned = { ...request, format: "1", number: 1, progress: { isBegun: false, result: "done" } } as const;
+    return { ...recordOf(planned, lines, lines.length), number: 0, result: "planned" };
+  }
+
+  #begin(deployment: StoredDeployment): void {
+    const { number, order, source, release, consumer, user } = deployment;
+    const caller = { consumer, ...(user !== undefined && { user }) };
+    this.#write(deployment);
+    this.#context.log.info(`deployment ${number}: ${release} from ${source}, for ${callerText(caller)}`);
+    void this.#carryOut(deployment, caller, order.release === undefined).catch((error: Error) => {
+      this.#context.log.error(
+        `Cannot write down how deployment ${number} goes on: ${reasonOf(error)}; it stands still until procman is restarted`,
+      );
+      this.#wake();
+    });
+  }
+
+  async #carryOut(deployment: StoredDeployment, caller: Caller, isNew: boolean): Promise<void> {
+    const { signal } = this.#abort;
+    const releases = releasesOf(this.#context, "deploy");
+    const steps = new DeploySteps(this.#context, {
+      deployment,
+      releases,
+      caller,
+      signal,
+      say: (line) => this.#say(line),
+    });
+    const end = await carryOut(deployment.progress, {
+      isNew,
+      signal,
+      deeds: steps.deeds,
+      write: (progress) => {
+        const text = progress.isBegun ? stepText(progress.step, releases) : "";
+        if (text !== "") this.#say(text);
+        else if (progress.problem !== undefined && this.#latest?.progress.problem === undefined)
+          this.#say(progress.problem);
+        const isOver = progress.step === undefined;
+        this.#write({ ...deployment, progress, ...(isOver && { ended: new Date().toISOString() }) });
+      },
+    });
+    if (end !== undefined) this.#finish(deployment, caller);
+  }
+
+  #finish({ number, release, before }: StoredDeployment, caller: Caller): void {
+    const { result, problem } = this.#latest?.progress ?? {};
+    const text = `deployment ${number}: ${result === "done" ? `${release} is in use` : `${result === "failed" ? "failed, nothing was switched" : `taken back, ${before ?? "no release"} is in use`}`}`;
+    if (result === "done") this.#context.log.info(text);
+    else this.#context.log.error(`${text}: ${problem}`);
+    if (result !== "failed")
+      this.#context.history.deployed({
+        release,
+        before,
+        caller,
+        result: result === "done" ? "applied" : "rolled-back",
+        ...(result !== "done" && { problem }),
+      });
+    this.#store.prune();
+    this.#wake();
+  }
+
+  #write(deployment: StoredDeployment): void {
+    this.#latest = deployment;
+    this.#store.write(deployment);
+  }
+
+  #say(line: string): void {
+    this.#lines.push(line);
+    this.#context.log.info(`deploy: ${line}`);
+    if (this.#lines.length > MAX_LINES) {
+      this.#lines.shift();
+      this.#dropped += 1;
+    }
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const call of [...this.#waiting]) call();
+  }
+}
+
+function refused(why: string, code: ErrorCode = "deploy-refused", what = "deploy"): ProcmanError {
+  return new ProcmanError(code, `Cannot ${what}: ${why}`);
+}
+
+function recordOf(
+  {
+    number,
+    release,
+    before,
+    source,
+    progress: { result, problem, step },
+    time,
+    ended,
+    consumer,
+    user,
+  }: StoredDeployment,
+  lines: readonly string[],
+  next: number,
+): DeploymentRecord {
+  return compact({ number, release, before, source, result, problem, step, time, ended, consumer, user, lines, next });
+}
