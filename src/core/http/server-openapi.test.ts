@@ -49,7 +49,16 @@ const bodyOf = ({ requestBody }: Operation): Json | undefined => {
 const bodiesOf = ({ oneOf: _oneOf, ...schema }: Json): fc.Arbitrary<unknown> => valuesOf(schema);
 /** As a client writes them that was made from the document. */
 const written = (values: Readonly<Record<string, unknown>>): string =>
-  String(new URLSearchParams(Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))));
+  String(
+    new URLSearchParams(
+      Object.fromEntries(
+        Object.entries(values).flatMap(([name, value]) => (isEmptyList(value) ? [] : [[name, String(value)]])),
+      ),
+    ),
+  );
+
+/** It can't be written: `where=` is a list of one empty text. */
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 type Asked = { readonly path: string; readonly method: string; readonly query: string; readonly body: unknown };
 
