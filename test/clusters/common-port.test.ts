@@ -84,6 +84,22 @@ test("a reload to a common port that another program has is refused before anyth
   assert.equal(await ask(web.port), pid);
 });
 
+test("after a kill of the keeper, the balancer's port is not taken for that of another program", async (context) => {
+  const web = await cluster(context);
+  await waitForRecord(await api(web), "web-1", isAccepting);
+  process.kill(web.procman.pid, "SIGKILL");
+  await web.procman.successor();
+  await waitForRecord(await api(web), "web-1", isAccepting);
+  edit(web, (fields) => {
+    fields.strategy = "least-connections";
+  });
+  for (const command of [["validate"], ["plan"]]) {
+    const { out, err } = await cli(web.procman.folder, command);
+    assert.doesNotMatch(out + err, /in use/);
+  }
+  await web.procman.stopHolder();
+});
+
 /** From the end of the former socket to the new one, on a busy machine. Milliseconds. */
 const GAP_MS = 250;
 

@@ -96,7 +96,8 @@ export class Keeper {
     this.#balancer = new BalancerProcessKeeper({
       argv: (socket) => balancerProgram(this.#installations.balancer, socket),
       stateDir: () => this.#state?.folder ?? "",
-      environment: common.environment,
+      // By it others know that its ports are those of this procman, also after a kill of the keeper.
+      environment: () => ({ ...common.environment(), PROCMAN_DATA_DIR: this.#state?.folder ?? start.stateDir }),
       journal: () => this.#state?.journal,
     });
     this.#shutdown = new KeeperShutdown({
