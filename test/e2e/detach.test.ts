@@ -22,12 +22,12 @@ function pidOf(id: string, table: string): number {
   return pid;
 }
 
-/** Regular files below a folder, without those that may stay after the end: secret, logs and observations. */
+/** Regular files below a folder, without those that may stay after the end: secret, logs, history and observations. */
 function leftovers(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
     (name) =>
       !statSync(join(folder, name)).isDirectory() &&
-      !/^(?:secret|daemon\.log|(?:logs|incidents|metrics)\/.*)$/.test(name),
+      !/^(?:secret|daemon\.log|(?:logs|incidents|metrics|history)\/.*)$/.test(name),
   );
 }
 
