@@ -65,6 +65,18 @@ const records = async ({ folder }: Home): Promise<readonly ProcessRecord[]> =>
     (record) => record.instances ?? [record],
   );
 
+/** With a token of the scope `admin`: status and code of the error. */
+async function deployByPort({ folder, state }: Home, order: object): Promise<readonly [number, string]> {
+  const token = (await procman(folder, ["token", "--consumer", "ci", "--scope", "admin"])).out.trim();
+  const { port } = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8"));
+  const answer = await fetch(`http://127.0.0.1:${port}/deployments`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify(order),
+  });
+  return [answer.status, ((await answer.json()) as { readonly code: string }).code];
+}
+
 test("a release is made, prepared and put in use; a second one replaces it, and rollback goes back", async (context) => {
   const home = await started(context, {
     prepare: ["echo prepared in $(basename $PWD) > PREPARED; cat PREPARED"],
@@ -208,6 +220,9 @@ test("refused at once: bad sources, a second deployment, a configuration without
   writeFileSync(join(folder, "go"), "");
   assert.equal((await procman(folder, ["deploy", "--wait"])).code, 0);
   assert.equal(versionIn(home), "one");
+  assert.deepEqual(await deployByPort(home, { folder: join(folder, "builds/one") }), [403, "exec-refused"]);
+  const [{ id } = { id: "" }] = await listed(home);
+  assert.deepEqual(await deployByPort(home, { release: id }), [409, "deploy-refused"], "it is in use already");
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [WEB] }));
   await procman(folder, ["reload"]);
   assert.match((await procman(folder, ["deploy", "builds/one"])).err, /the configuration has no "releases"/);

@@ -147,7 +147,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "reload-unsupported": "the process has no `reloadSignal`",
   "scale-refused": "the cluster can't have this number of instances, or not now",
   "flush-refused": "these processes have no log file to empty, or `flush` was not confirmed",
-  "exec-refused": "`api.exec` is not true, so that commands are executed over the Unix socket alone",
+  "exec-refused":
+    "`api.exec` is not true, so that commands are executed, and releases made, over the Unix socket alone",
   "exec-failed": "the command can't be started: its folder, a file or a variable of the process is missing",
   "exec-unknown": "no command with this session is running, or it reads no input any more",
   "input-refused": 'the process has no `"stdin": true`, its program has closed its input, or it is not one process',

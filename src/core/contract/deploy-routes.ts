@@ -22,7 +22,7 @@ export const DEPLOY_ROUTES = {
     scope: "admin",
     summary: "Make a release and put it in use, or put one in use that is there",
     description:
-      "Answers when it has begun; `GET /deployments/latest` follows it. With `dryRun`: when everything is checked.",
+      "Over the port a new release needs `api.exec` in the configuration. Answers when it has begun; `GET /deployments/latest` follows it. With `dryRun`: when everything is checked.",
     parameters: {},
     body: { name: "DeployOrder", schema: DEPLOY_ORDER },
     status: 200,

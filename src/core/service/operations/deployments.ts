@@ -87,9 +87,10 @@ export class Deployments implements Subsystem {
     this.#wake();
   }
 
-  /** @throws {ProcmanError} `deploy-refused`, `deploy-running`, `release-unknown` */
+  /** @throws {ProcmanError} `deploy-refused`, `deploy-running`, `release-unknown`, `exec-refused` */
   async deploy(order: DeployOrder, caller: Caller): Promise<DeploymentRecord> {
     const releases = releasesOf(this.#context, "deploy");
+    this.#checkRight(order, caller);
     this.#checkFree();
     this.#isPreparing = caller;
     try {
@@ -235,6 +236,13 @@ export class Deployments implements Subsystem {
       );
     this.#context.operations.check({ kind: "plan", targets: [] }, "deploy");
     if (this.#abort.signal.aborted) throw refused("procman is ending");
+  }
+
+  /** A new release brings programs that the file doesn't name: as for a command, a token alone isn't enough. */
+  #checkRight({ release }: DeployOrder, { isOwner }: Caller): void {
+    if (release !== undefined || isOwner === true || this.#context.specs.config.api.exec === true) return;
+    const remedy = 'set it, and run "procman reload", or deploy on the machine itself';
+    throw refused(`by the port of the API a new release needs "exec": true in "api"; ${remedy}`, "exec-refused");
   }
 
   /** Everything that can be known before. */
