@@ -74,7 +74,7 @@ test("an impossible number of instances is refused with the reason and the remed
       1,
       /^procman: Cannot scale "web" to 0 instances: use 1 to 1024.*"procman stop web" stops all of them/,
     ],
-    [["web", "many"], 64, /use a whole number such as 4, or \+1, -1, or max/],
+    [["web", "many"], 64, /use a whole number such as 4, or \+1, -1, max or auto/],
     [["web"], 64, /missing required argument 'count'/],
     [["mail", "2"], 1, /^procman: Cannot scale "mail": it is not a cluster; give it a "cluster"/],
     [["web-1", "2"], 1, /it is one instance of the cluster "web"; scale that/],
