@@ -47,7 +47,7 @@ test("bash completes commands, options, choices and the ids of running processes
     { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instances: 2 } },
     { id: "mail", cmd: "sleep 1000", autostart: true },
   ]);
-  assert.deepEqual(await tab(folder, "re"), ["restart", "reload", "remove"]);
+  assert.deepEqual(await tab(folder, "re"), ["restart", "reload", "releases", "remove"]);
   assert.deepEqual(await tab(folder, "stop", "m"), ["mail"], "from the file, as no procman runs");
   assert.deepEqual(await tab(folder, "run", "--once", "m"), ["mail"]);
   await procman(folder, ["run", "--detach"]);
@@ -145,7 +145,7 @@ test("fish completes the same, each candidate with its description", async (cont
   const { folder } = homeOf(context, [{ id: "mail", cmd: "sleep 1000" }]);
   assert.deepEqual(
     (await fish(folder, "procman re")).map((line) => line.split("\t")[0]),
-    ["reload", "remove", "restart"],
+    ["releases", "reload", "remove", "restart"],
   );
   assert.match((await fish(folder, "procman resta")).join(), /^restart\t\w/);
   assert.deepEqual(await fish(folder, "procman stop m"), ["mail"]);

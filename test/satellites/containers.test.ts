@@ -91,7 +91,8 @@ test("under tini orphans are reaped, SIGTERM is forwarded, and procman ends in o
   assert.deepEqual(
     files
       .filter(
-        ({ name, parentPath }) => name !== "secret" && !["logs", "incidents", "metrics"].includes(basename(parentPath)),
+        ({ name, parentPath }) =>
+          name !== "secret" && !["logs", "incidents", "metrics", "history", "texts"].includes(basename(parentPath)),
       )
       .map(({ name }) => name),
     [],
