@@ -235,7 +235,7 @@ test("labels of times have room in each range and width; runs and curves have on
   await page.locator(".title-bar .badge").filter({ hasText: "finished" }).waitFor();
   await page
     .locator("figcaption")
-    .filter({ hasText: /^CPU peak 1\.7 %$/ })
+    .filter({ hasText: /^CPU peak 1\.7 %, ┆ a configuration was applied$/ })
     .waitFor();
   await page.unroute(/\/metrics\?/);
   await page.route(/\/metrics\?/, (route) => route.fulfill({ json: [] }));

@@ -236,6 +236,8 @@ export function files(folder: string, stateDir: string): readonly string[] {
     "plugins",
     "lasting.json",
     "ports.json",
+    "history",
+    "deployments",
   ]);
   const state = existsSync(stateDir) ? readdirSync(stateDir).filter((name) => !kept.has(name)) : ["(no state folder)"];
   const run = existsSync(join(stateDir, "run")) ? readdirSync(join(stateDir, "run")) : [];

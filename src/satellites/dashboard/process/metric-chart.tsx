@@ -76,7 +76,9 @@ export function MetricChart({ kind, data, names, isStacked, range, changes, isLi
     <figure class="chart">
       <figcaption>
         <b>{TITLES[kind]}</b> {peakText(kind, data, isLive)}
-        {changes.some((time) => time >= range.from && time <= range.to) && ", ┆ a configuration was applied"}
+        {data.times.length > 1 &&
+          changes.some((time) => time >= range.from && time <= range.to) &&
+          ", ┆ a configuration was applied"}
       </figcaption>
       {data.times.length < 2 ? (
         <p class="empty">
