@@ -54,7 +54,7 @@ test("bash completes commands, options, choices and the ids of running processes
   assert.deepEqual(await tab(folder, "restart", ""), ["web", "web-1", "web-2", "mail", "all"]);
   assert.deepEqual(await tab(folder, "restart", "mail", "web-"), ["web-1", "web-2"]);
   assert.deepEqual(await tab(folder, "scale", ""), ["web"], "only clusters");
-  assert.deepEqual(await tab(folder, "scale", "web", ""), ["max"], "or a number");
+  assert.deepEqual(await tab(folder, "scale", "web", ""), ["max", "auto"], "or a number");
   assert.deepEqual(await tab(folder, "scale", "web", "2", ""), []);
   assert.deepEqual(await tab(folder, "signal", "US"), ["USR1", "USR2"]);
   assert.deepEqual(await tab(folder, "signal", "HUP", "m"), ["mail"]);
