@@ -231,12 +231,16 @@ function usersFor(context: TestContext): Users | undefined {
 }
 
 function foldersOf(context: TestContext, owner: OtherUser, group: unknown): string {
-  const folder = folderOf(owner, join(sharedFolder(context), "shop"));
-  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "shop", processes: [web], api: { group } }));
-  context.after(() => {
+  let folder = "";
+  // Before the folder is removed.
+  context.after(async () => {
     const keeper = keeperIn(join(folder, ".procman/shop"));
-    if (keeper > 0) process.kill(keeper, "SIGTERM");
+    if (keeper === 0) return;
+    process.kill(keeper, "SIGTERM");
+    await processExit(keeper);
   });
+  folder = folderOf(owner, join(sharedFolder(context), "shop"));
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "shop", processes: [web], api: { group } }));
   return folder;
 }
 
