@@ -6,6 +6,7 @@ const SLOWEST = 20;
 
 /** Files of the folders below that take longest: they wait for what comes every ten seconds, or go many ways in turn. */
 const SLOW = [
+  "test/e2e/deploy-command.test.ts",
   "test/e2e/exec-command.test.ts",
   "test/e2e/first-hour.test.ts",
   "test/e2e/reload-command.test.ts",
