@@ -180,7 +180,7 @@ export function controlRig() {
     reloads: {
       plan: () => PLANNED,
       checkedPlan: async () => PLANNED,
-      replacePort: async () => undefined,
+      replacePort: async (id) => void reloads.push(`another port for ${id}`),
       unapplied: undefined,
       lastReload: undefined,
       reload: async (why) => {
@@ -223,6 +223,7 @@ export function controlRig() {
     spawner,
     logAccess,
     reporting,
+    specs,
     supervisor,
     auditLines: log.lines,
     terminations,

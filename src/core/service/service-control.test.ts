@@ -1,5 +1,7 @@
 /** `Control`, in process and over HTTP: one table of behaviours for both. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { TIME } from "../../../test/support/control-fakes.ts";
 import { type ControlRig, controlRig, PLANNED, startApi } from "../../../test/support/control-rig.ts";
@@ -361,6 +363,24 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     const own = rig.control({ consumer: "ci", limits: { processes: ["pair-2"], groups: [] } });
     await own.act("pair", "disable");
     assert.equal(rig.clusters.length, 4, "the token doesn't see the other instance");
+  },
+  "a start gives a stopped process another port than a taken one, but not by a token that doesn't see it": async ({
+    control,
+    rig,
+  }) => {
+    const taken = createServer().listen(0, "127.0.0.1").unref();
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    rig.specs.replace({ ...rig.specs.config, chosenPorts: { job: port, web: port } });
+    await control.act("job", "stop");
+    rig.spawner.exit("job", 0);
+    rig.spawner.swept("job");
+    const other = rig.control({ consumer: "ci", limits: { processes: ["web"], groups: [] } });
+    await assert.rejects(other.act("job", "start"), { code: "process-unknown" });
+    assert.deepEqual(rig.reloads, []);
+    await control.act("job", "start");
+    assert.deepEqual(rig.reloads, ["another port for job"]);
+    taken.close();
   },
   "a flush of the logs: of all with the store, or of some processes; it is audited, and unknown ids change nothing":
     async ({ control, rig }) => {

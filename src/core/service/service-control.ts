@@ -42,6 +42,7 @@ import { runPage } from "../contract/run-history.ts";
 import type { Incident, RunPage, RunQuery } from "../contract/run-summary.ts";
 import type { ScreenItem } from "../contract/screen.ts";
 import type { StateRecord } from "../contract/state-record.ts";
+import { historyDetail, historyDiff } from "../history/history-reader.ts";
 import type { KeptHistory } from "../history/history-store.ts";
 import { shownHistory } from "../history/shown-history.ts";
 import type { ScopedQuery } from "../log-store/filter.ts";
@@ -124,12 +125,11 @@ class ServiceControl implements Control {
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
     const { actions, link } = this.#ports;
-    const caller = this.#caller;
     const { hard = false, withDependencies = false } = options;
-    if (action === "start" || action === "restart") await renewPorts(id, this.#ports, this.#ports.reloads);
+    if (action === "start" || action === "restart") await renewPorts(this.#named(id), this.#ports);
     const mayStart = withDependencies ? (dependency: Process) => this.#view?.allows(dependency.id) ?? true : undefined;
     const requested = this.#runAudited(`${action}${withDependencies ? " with dependencies" : ""}`, id, () =>
-      actions.act(this.#find(id), { id, action, isHard: hard, mayStart, caller }),
+      actions.act(this.#find(id), { id, action, isHard: hard, mayStart, caller: this.#caller }),
     );
     const record = this.process(id);
     // Before the answer: what was accepted is carried out even if the service is killed right after.
@@ -188,12 +188,11 @@ class ServiceControl implements Control {
   }
 
   async rollback(to?: string, options: RollbackOptions = {}): Promise<RollbackRecord> {
-    const caller = this.#caller;
     const { rollbacks, deployments } = this.#ports;
+    const asked = { ...options, caller: this.#caller };
     return this.#audited(
       `rollback to ${JSON.stringify(to ?? "the one before").slice(0, 40)}`,
-      async () =>
-        (await deployments.rollback(to, { ...options, caller })) ?? rollbacks.rollback(to, { ...options, caller }),
+      async () => (await deployments.rollback(to, asked)) ?? rollbacks.rollback(to, asked),
     );
   }
 
@@ -232,12 +231,10 @@ class ServiceControl implements Control {
   }
 
   async historyEntry(entry: string): Promise<HistoryDetail> {
-    const { historyDetail } = await import("../history/history-reader.ts");
     return historyDetail(entry, this.#ports.history);
   }
 
   async diff(from: string, to?: string): Promise<HistoryDiff> {
-    const { historyDiff } = await import("../history/history-reader.ts");
     return historyDiff(this.#ports.history, from, to);
   }
 
@@ -378,11 +375,14 @@ class ServiceControl implements Control {
   }
 
   /** `id`: a process, an instance, a cluster, a group, or `all`. */
+  #named(id: string): readonly Process[] {
+    return this.#processes.filter((process) => id === "all" || isNamed(id, this.#ports.specs.of(process.id)));
+  }
+
   #find(id: string): readonly Process[] {
-    const { specs: registry } = this.#ports;
-    const found = this.#processes.filter((process) => id === "all" || isNamed(id, registry.of(process.id)));
+    const found = this.#named(id);
     if (found.length > 0) return found;
-    const specs = this.#processes.map((process) => registry.of(process.id));
+    const specs = this.#processes.map((process) => this.#ports.specs.of(process.id));
     throw unknownProcess(
       id,
       new Set(specs.flatMap((each) => [each.cluster?.id ?? each.id, each.id])),

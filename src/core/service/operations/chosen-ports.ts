@@ -1,6 +1,6 @@
 /** Another program has got a port that procman chose for a process: a reload gives the process another one. */
-import { isNamed } from "../../config/run-selection.ts";
 import { holdersOf, named } from "../../os/port-owner.ts";
+import type { Process } from "../../supervisor/process.ts";
 import type { Services } from "../services.ts";
 import type { Reloads } from "./reload.ts";
 
@@ -16,24 +16,21 @@ export function replaceTakenPorts({ bus }: Pick<Services, "bus">, reloads: Repla
   });
 }
 
-/** Before a user starts what `asked` names: the ports of those that don't run. */
+/** Before a user starts these processes: the ports of those that don't run. */
 export async function renewPorts(
-  asked: string,
-  { specs, supervisor }: Pick<Services, "specs" | "supervisor">,
-  reloads: Replacing,
+  asked: readonly Process[],
+  { specs, reloads }: Pick<Services, "specs"> & { readonly reloads: Replacing },
 ): Promise<void> {
   const { chosenPorts } = specs.config;
   if (chosenPorts === undefined) return;
-  const ports = supervisor.processes.flatMap(({ id, isIdle }): readonly (readonly [number, string])[] => {
-    const port = chosenPorts[id];
-    return port !== undefined && isIdle && (asked === "all" || isNamed(asked, specs.of(id))) ? [[port, id]] : [];
-  });
-  const [taken] = ports.length === 0 ? [] : holdersOf(new Set(ports.map(([port]) => port)));
+  const ids = new Map<number, string>();
+  for (const { id, isIdle } of asked) if (isIdle && chosenPorts[id] !== undefined) ids.set(chosenPorts[id], id);
+  const [taken] = ids.size === 0 ? [] : holdersOf(new Set(ids.keys()));
   if (taken === undefined) return;
   const [port, [pid]] = taken;
   const by = pid === undefined ? "another program" : named(pid);
   // It looks at the ports of all that don't run.
-  const id = new Map(ports).get(port) ?? asked;
+  const id = ids.get(port) ?? "";
   await reloads.replacePort(id, whyReplaced(id, { port, by }));
 }
 
