@@ -149,7 +149,7 @@ export class ControlServer {
     if (problem !== undefined) return { t: "refused", problem };
     if (message.t === "succeed") return this.#options.handOff(message);
     await this.#options.apply(message.fronts);
-    // Whoever puts instances to sleep needs to know whether a client has come just before.
+    // The service must know whether a client has come just before, as it puts instances to sleep then.
     if (message.fronts.some(({ asleep }) => asleep)) this.report();
     return { t: "applied", serial: message.serial };
   }

@@ -129,6 +129,7 @@ export class ExecSessions implements Subsystem {
     onOutput: (chunk: Uint8Array) => void,
   ): Promise<void> {
     await this.#clear();
+    signal.throwIfAborted();
     const key = this.#newKey(spec.id, this.#own);
     const launch = this.#launchOf({ ...spec, cwd }, { command: shellArgv(line), key });
     const hosted = new HostedCommand({ ...launch, env: { ...launch.env, ...env } }, "");
@@ -151,6 +152,7 @@ export class ExecSessions implements Subsystem {
         throw new Error(ending.code === undefined ? `was ended by ${ending.signal}` : `ended with code ${ending.code}`);
     } finally {
       clearTimeout(limit);
+      signal.removeEventListener("abort", end);
       hosted.close();
     }
   }
