@@ -80,7 +80,10 @@ for (const { point, isBad } of CASES)
   test(`${isBad ? "a bad release" : "a release"}, killed at ${point}`, async (context: TestContext) => {
     const folder = folderFor(context);
     const { env, arm, reached } = pointsIn(folder, [point]);
-    const rig = await startRig(context, folder, PROCESSES, { env, config: { releases: RELEASES } });
+    const rig = await startRig(context, folder, PROCESSES, {
+      env,
+      config: { releases: RELEASES, api: { exec: true } },
+    });
     assert.equal((await rig.procman.api.ask("POST", "/deployments", { folder: build(folder, "one") }))?.status, 200);
     const first = await over(rig, 1);
     assert.equal(first.result, "done", first.problem);
