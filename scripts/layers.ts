@@ -180,7 +180,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 4_449,
   "core/plugins": 1_830,
   "core/probes": 435,
-  "core/service": 16_425,
+  "core/service": 16_464,
   "core/supervisor": 3_004,
   client: 857,
   "client/connection": 1_734,

@@ -5,7 +5,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { compact } from "../../base/compact.ts";
-import { type ErrorCode, ProcmanError, reasonOf } from "../../base/errors.ts";
+import { ProcmanError, reasonOf } from "../../base/errors.ts";
 import type { ReleasesSpec } from "../../config/spec.ts";
 import { type Caller, callerText, type DeploymentQuery, type RollbackOptions } from "../../contract/control.ts";
 import { deploymentEnd } from "../../contract/deployment-end.ts";
@@ -21,7 +21,7 @@ import { historyDiff } from "../../history/history-reader.ts";
 import { activeIn, entryNamed } from "../../history/shown-history.ts";
 import { firstStep, resumed } from "../../releases/deploy-machine.ts";
 import { carryOut } from "../../releases/deployment-runner.ts";
-import { DeploymentStore, type StoredDeployment } from "../../releases/deployment-store.ts";
+import type { StoredDeployment } from "../../releases/deployment-store.ts";
 import { checkRoom, commitOf } from "../../releases/release-copy.ts";
 import {
   currentRelease,
@@ -40,38 +40,30 @@ import {
   removable,
   stepText,
 } from "./deploy-steps.ts";
+import { DeploymentJournal, recordOf, deployRefused as refused } from "./deployment-journal.ts";
 import { releasesOf, specsOfRelease } from "./release-processes.ts";
-
-/** Lines of a deployment that are kept for readers; the log has all. */
-const MAX_LINES = 5_000;
 
 type DeployRequest = Omit<StoredDeployment, "number" | "progress" | "format">;
 
 export class Deployments implements Subsystem {
   readonly #context: DeployContext;
-  readonly #store: DeploymentStore;
+  readonly #journal: DeploymentJournal;
   readonly #abort = new AbortController();
-  /** The one under way, or the last one of this service. */
-  #latest: StoredDeployment | undefined;
-  #lines: string[] = [];
-  /** Number of the first of `#lines`. */
-  #dropped = 0;
-  readonly #waiting = new Set<() => void>();
   #isPreparing: Caller | undefined;
 
   constructor(context: DeployContext) {
     this.#context = context;
-    this.#store = new DeploymentStore(context.specs.config.stateDir);
+    this.#journal = new DeploymentJournal(context);
   }
 
   /** The reloads and restarts of the earlier service are under way again. */
   recover(): void {
     try {
-      const deployment = this.#read();
+      const deployment = this.#journal.last();
       if (deployment?.progress.step === undefined) return;
       const isNew = deployment.order.release === undefined;
       const progress = resumed(deployment.progress, isNew);
-      this.#say(`deployment ${deployment.number}: goes on, as procman was restarted`);
+      this.#journal.say(`deployment ${deployment.number}: goes on, as procman was restarted`);
       this.#begin({ ...deployment, progress });
     } catch (error) {
       this.#context.log.error(`Cannot go on with a deployment: ${reasonOf(error)}`);
@@ -84,7 +76,7 @@ export class Deployments implements Subsystem {
 
   retire(): void {
     this.#abort.abort();
-    this.#wake();
+    this.#journal.wake();
   }
 
   /** @throws {ProcmanError} `deploy-refused`, `deploy-running`, `release-unknown`, `exec-refused` */
@@ -96,11 +88,8 @@ export class Deployments implements Subsystem {
     try {
       const { request, bytes } = await this.#checked(order, caller, releases);
       if (order.dryRun === true) return this.#planned(request, releases, bytes);
-      const number = (this.#store.numbers[0] ?? 0) + 1;
       const progress = firstStep(order.release === undefined);
-      this.#lines = [];
-      this.#dropped = 0;
-      this.#begin({ format: "1", number, ...request, progress });
+      this.#begin({ format: "1", number: this.#journal.start(), ...request, progress });
     } finally {
       this.#isPreparing = undefined;
     }
@@ -108,31 +97,8 @@ export class Deployments implements Subsystem {
   }
 
   /** `id`: a number, or `latest`. Waits for lines after `after`, or the end. @throws {ProcmanError} `release-unknown` */
-  async deployment(id: string, { after, waitSeconds, signal }: DeploymentQuery = {}): Promise<DeploymentRecord> {
-    const deployment = this.#found(id);
-    const isLatest = deployment.number === this.#latest?.number;
-    const known = this.#dropped + this.#lines.length;
-    // A greater number is of a service before this one.
-    const from = after === undefined || after > known ? 0 : after;
-    const isNews = (): boolean =>
-      this.#latest?.progress.step === undefined || this.#dropped + this.#lines.length > from;
-    if (isLatest && waitSeconds !== undefined && !isNews())
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          this.#waiting.delete(done);
-          signal?.removeEventListener("abort", done);
-          resolve();
-        };
-        const timer = setTimeout(done, waitSeconds * 1_000);
-        this.#waiting.add(done);
-        signal?.addEventListener("abort", done, { once: true });
-      });
-    return recordOf(
-      this.#found(id),
-      isLatest ? this.#lines.slice(Math.max(0, from - this.#dropped)) : [],
-      this.#dropped + this.#lines.length,
-    );
+  deployment(id: string, query?: DeploymentQuery): Promise<DeploymentRecord> {
+    return this.#journal.deployment(id, query);
   }
 
   /** Undefined: what is meant is no release, but a configuration. @throws {ProcmanError} those of `deploy`, `deploy-failed`, `wait-timeout` */
@@ -178,7 +144,7 @@ export class Deployments implements Subsystem {
     const ids = releaseIds(folder);
     const present = currentRelease(folder, current);
     const pids = pidsIn(ids.map((id) => join(folder, id)));
-    const known = this.#store.numbers.flatMap((number) => this.#readIfSound(number) ?? []);
+    const known = this.#journal.all();
     return ids.map((id) => {
       const last = known.find(({ release }) => release === id);
       const made = known.findLast(({ release }) => release === id);
@@ -195,40 +161,11 @@ export class Deployments implements Subsystem {
     });
   }
 
-  #read(): StoredDeployment | undefined {
-    const [number] = this.#store.numbers;
-    return number === undefined ? undefined : this.#store.read(number);
-  }
-
-  #readIfSound(number: number): StoredDeployment | undefined {
-    try {
-      return this.#store.read(number);
-    } catch {
-      // It is named where it is asked for.
-      return undefined;
-    }
-  }
-
-  #found(id: string): StoredDeployment {
-    try {
-      const number = id === "latest" ? this.#store.numbers[0] : Number(id);
-      const found = number === this.#latest?.number ? this.#latest : number && this.#store.read(number);
-      if (found) return found;
-    } catch (error) {
-      throw refused(reasonOf(error), "release-unknown", "show the deployment");
-    }
-    throw refused(
-      id === "latest" ? "there was none yet" : "there is none of this number",
-      "release-unknown",
-      `show the deployment ${JSON.stringify(id.slice(0, 40))}`,
-    );
-  }
-
   /** @throws {ProcmanError} `deploy-running`, `deploy-refused` */
   #checkFree(): void {
     if (this.#isPreparing !== undefined)
       throw refused(`another one is being checked for ${callerText(this.#isPreparing)}`, "deploy-running");
-    const { number, release, progress, time, ...by } = this.#latest ?? {};
+    const { number, release, progress, time, ...by } = this.#journal.latest ?? {};
     if (progress?.step !== undefined)
       throw refused(
         `deployment ${number} (release ${release}) is under way for ${callerText({ consumer: "", ...by })} since ${time}; "procman deploy --wait" shows it`,
@@ -347,13 +284,13 @@ export class Deployments implements Subsystem {
   #begin(deployment: StoredDeployment): void {
     const { number, order, source, release, consumer, user } = deployment;
     const caller = { consumer, ...(user !== undefined && { user }) };
-    this.#write(deployment);
+    this.#journal.write(deployment);
     this.#context.log.info(`deployment ${number}: ${release} from ${source}, for ${callerText(caller)}`);
     void this.#carryOut(deployment, caller, order.release === undefined).catch((error: Error) => {
       this.#context.log.error(
         `Cannot write down how deployment ${number} goes on: ${reasonOf(error)}; it stands still until procman is restarted`,
       );
-      this.#wake();
+      this.#journal.wake();
     });
   }
 
@@ -365,7 +302,7 @@ export class Deployments implements Subsystem {
       releases,
       caller,
       signal,
-      say: (line) => this.#say(line),
+      say: (line) => this.#journal.say(line),
     });
     const end = await carryOut(deployment.progress, {
       isNew,
@@ -373,18 +310,18 @@ export class Deployments implements Subsystem {
       deeds: steps.deeds,
       write: (progress) => {
         const text = progress.isBegun ? stepText(progress.step, releases) : "";
-        if (text !== "") this.#say(text);
-        else if (progress.problem !== undefined && this.#latest?.progress.problem === undefined)
-          this.#say(progress.problem);
+        if (text !== "") this.#journal.say(text);
+        else if (progress.problem !== undefined && this.#journal.latest?.progress.problem === undefined)
+          this.#journal.say(progress.problem);
         const isOver = progress.step === undefined;
-        this.#write({ ...deployment, progress, ...(isOver && { ended: new Date().toISOString() }) });
+        this.#journal.write({ ...deployment, progress, ...(isOver && { ended: new Date().toISOString() }) });
       },
     });
     if (end !== undefined) this.#finish(deployment, caller);
   }
 
   #finish({ number, release, before }: StoredDeployment, caller: Caller): void {
-    const { result, problem } = this.#latest?.progress ?? {};
+    const { result, problem } = this.#journal.latest?.progress ?? {};
     const text = `deployment ${number}: ${result === "done" ? `${release} is in use` : `${result === "failed" ? "failed, nothing was switched" : `taken back, ${before ?? "no release"} is in use`}`}`;
     if (result === "done") this.#context.log.info(text);
     else this.#context.log.error(`${text}: ${problem}`);
@@ -396,48 +333,6 @@ export class Deployments implements Subsystem {
         result: result === "done" ? "applied" : "rolled-back",
         ...(result !== "done" && { problem }),
       });
-    this.#store.prune();
-    this.#wake();
+    this.#journal.finish();
   }
-
-  #write(deployment: StoredDeployment): void {
-    this.#latest = deployment;
-    this.#store.write(deployment);
-  }
-
-  #say(line: string): void {
-    this.#lines.push(line);
-    this.#context.log.info(`deploy: ${line}`);
-    if (this.#lines.length > MAX_LINES) {
-      this.#lines.shift();
-      this.#dropped += 1;
-    }
-    this.#wake();
-  }
-
-  #wake(): void {
-    for (const call of [...this.#waiting]) call();
-  }
-}
-
-function refused(why: string, code: ErrorCode = "deploy-refused", what = "deploy"): ProcmanError {
-  return new ProcmanError(code, `Cannot ${what}: ${why}`);
-}
-
-function recordOf(
-  {
-    number,
-    release,
-    before,
-    source,
-    progress: { result, problem, step },
-    time,
-    ended,
-    consumer,
-    user,
-  }: StoredDeployment,
-  lines: readonly string[],
-  next: number,
-): DeploymentRecord {
-  return compact({ number, release, before, source, result, problem, step, time, ended, consumer, user, lines, next });
 }
