@@ -56,7 +56,7 @@ export class DeploymentJournal {
     this.wake();
   }
 
-  /** Those who wait get what there is. */
+  /** Readers that wait get what there is. */
   wake(): void {
     for (const call of [...this.#waiting]) call();
   }
@@ -72,7 +72,7 @@ export class DeploymentJournal {
     });
   }
 
-  /** Of this service or of an earlier one. @throws Error: it can't be read */
+  /** The last one, also of an earlier service. @throws Error: it can't be read */
   last(): StoredDeployment | undefined {
     const [number] = this.#store.numbers;
     return number === undefined ? undefined : this.#store.read(number);
