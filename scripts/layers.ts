@@ -164,7 +164,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/autoscale": 553,
   "core/balancer": 3_535,
   "core/base": 2_078,
-  "core/config": 9_110,
+  "core/config": 9_111,
   "core/contract": 4_742,
   "core/file-watcher": 1_180,
   "core/http": 1_724,

@@ -46,6 +46,15 @@ test("a working folder that doesn't exist would fail a start", (context) => {
   assert.deepEqual(obstaclesOf(folder, process({ cwd: "nope" })), []);
 });
 
+test("before the first release, the remedy is a deployment", (context) => {
+  const file = join(folderOf(context), "procman.json");
+  const text = JSON.stringify({ releases: {}, processes: [process({ cwd: "current/api" })] });
+  assert.deepEqual(
+    resolveConfiguration(text, { file, looksAtFiles: true }).warnings.map(({ message }) => message),
+    ['Found "current/api", but there is no release yet; "procman deploy FOLDER" makes the first one.'],
+  );
+});
+
 test("a program that is not in PATH, is missing or not executable would fail a start; hooks likewise", (context) => {
   const folder = folderOf(context);
   const script = join(folder, "start.sh");

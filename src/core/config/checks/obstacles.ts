@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { inheritedVariables } from "../../base/inherited-variables.ts";
-import { statIfSeen } from "../../os/files.ts";
+import { isWithin, statIfSeen } from "../../os/files.ts";
 import { closedFolder, folderClosedTo, mayGiveTo, notMember } from "../../os/group-access.ts";
 import { hasLock } from "../../os/lock.ts";
 import { holdersOf, named } from "../../os/port-owner.ts";
@@ -60,10 +60,16 @@ function obstaclesOf(spec: ProcessSpec, place: SpecPlace): readonly Finding[] {
   ];
 }
 
-function folderObstacles({ cwd }: ProcessSpec, { process, path }: SpecPlace): readonly Finding[] {
+function folderObstacles({ cwd }: ProcessSpec, { process, path, config }: SpecPlace): readonly Finding[] {
   if (process.cwd === undefined || statIfSeen(cwd)?.isDirectory() === true) return [];
-  const what = existsSync(cwd) ? `${cwd} is not a folder; correct` : `there is no folder ${cwd}; create it, or correct`;
-  return [{ path: [...path, "cwd"], message: `Found ${show(process.cwd)}, but ${what} "cwd".` }];
+  return [{ path: [...path, "cwd"], message: `Found ${show(process.cwd)}, but ${whyNoFolder(cwd, config)}.` }];
+}
+
+function whyNoFolder(cwd: string, { releases }: Config): string {
+  if (existsSync(cwd)) return `${cwd} is not a folder; correct "cwd"`;
+  if (releases !== undefined && isWithin(releases.current, cwd) && !existsSync(releases.current))
+    return `there is no release yet; "procman deploy FOLDER" makes the first one`;
+  return `there is no folder ${cwd}; create it, or correct "cwd"`;
 }
 
 function variableObstacles(spec: ProcessSpec, { process, path }: SpecPlace): readonly Finding[] {

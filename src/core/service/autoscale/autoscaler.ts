@@ -219,6 +219,6 @@ export class Autoscaler implements Subsystem {
 }
 
 function rangeText({ targets, schedules }: ScaleSpec, { min, max }: SizeBounds): string {
-  if (targets.length > 0) return `scaled from ${min} to ${max} by load`;
+  if (targets.length > 0) return `${min} to ${max} by load`;
   return schedules === undefined ? "scaled to zero without clients" : "scaled by its schedules";
 }
