@@ -754,7 +754,7 @@ export type DeploymentRecord = {
   /** Why it has failed or was taken back. */
   readonly problem?: string;
   /** What is under way; absent: it is over. */
-  readonly step?: "copy" | "prepare" | "before" | "switch" | "restart" | "after" | "gate" | "clean" | "switch-back" | "restart-back" | "after-back" | "discard";
+  readonly step?: "copy" | "prepare" | "before" | "switch" | "restart" | "after" | "gate" | "promote" | "clean" | "switch-back" | "restart-back" | "after-back" | "discard";
   /** When it began. */
   readonly time: string;
   /** When it was over. */

@@ -161,11 +161,11 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  * what could not be removed. A folder below another one counts there, too, unless it has a row.
  */
 const BUDGETS: Readonly<Record<string, number>> = {
-  "core/autoscale": 553,
+  "core/autoscale": 558,
   "core/balancer": 3_535,
   "core/base": 2_078,
-  "core/config": 9_111,
-  "core/contract": 4_742,
+  "core/config": 9_120,
+  "core/contract": 4_743,
   "core/file-watcher": 1_180,
   "core/http": 1_724,
   "core/history": 700,
@@ -177,10 +177,10 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/logger": 2_700,
   "core/metrics": 1_052,
   "core/node-preload": 460,
-  "core/os": 4_449,
+  "core/os": 4_450,
   "core/plugins": 1_830,
   "core/probes": 435,
-  "core/service": 16_464,
+  "core/service": 16_902,
   "core/supervisor": 3_004,
   client: 857,
   "client/connection": 1_734,

@@ -224,10 +224,15 @@ function grown(step: ScaleStep, wanted: number, reason: ScaleReason): ScaleOutco
   return decided(step, { from, to, reason });
 }
 
+/** Bytes of the free memory that new instances may take. */
+export function takeable(freeBytes: number): number {
+  return freeBytes * TAKEN;
+}
+
 /** `pending`: instances that have yet to take their memory. */
 function roomIn({ freeBytes, instanceBytes }: MemoryRoom, pending: number): number {
   if (instanceBytes <= 0) return Number.POSITIVE_INFINITY;
-  return Math.max(0, Math.floor((freeBytes * TAKEN) / instanceBytes) - pending);
+  return Math.max(0, Math.floor(takeable(freeBytes) / instanceBytes) - pending);
 }
 
 /** The next decision in the same direction waits as long as this one did. */

@@ -101,6 +101,7 @@ function releasesOf(releases: RawReleases, folder: string): ReleasesSpec {
     prepare: commands("prepare"),
     before: commands("before"),
     after: commands("after"),
+    ...(releases.warm === true && { warm: true }),
     ...(gate !== undefined && {
       gate: compact({
         ms: gate.seconds * 1_000,

@@ -63,6 +63,7 @@ export const releases = openObject({
   prepare: releaseCommands,
   before: releaseCommands,
   after: releaseCommands,
+  warm: optional(boolean()),
   gate: optional(
     openObject({
       ms: number(),

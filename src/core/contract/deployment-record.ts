@@ -3,7 +3,7 @@ import { enumeration, integer, list, literal, object, openObject, optional, stri
 
 export type { DeploymentRecord, DeployOrder, ReleaseRecord } from "../../../generated/records.ts";
 
-/** Forward, in this order; `clean` removes old releases. Then the way back, and `discard`, which removes an unused release. */
+/** Forward, in this order; `promote` ends the instances of before that stood by, `clean` removes old releases. Then the way back, and `discard`, which removes an unused release. */
 export const DEPLOY_STEPS = [
   "copy",
   "prepare",
@@ -12,6 +12,7 @@ export const DEPLOY_STEPS = [
   "restart",
   "after",
   "gate",
+  "promote",
   "clean",
   "switch-back",
   "restart-back",

@@ -19,6 +19,7 @@ export type Failpoint =
   | `keeper.${"told" | "noted" | "asked" | "forked" | "recorded" | "exited" | "over" | "signalled" | "locked" | "housed" | "parted" | "adopted" | "took" | "retold" | "removed"}`
   | `service.${"loaded" | "settled" | "resting" | "begun" | "kept" | "rollback-noted" | "rollback-begun" | "decided" | "sent" | "hook-noted" | "hook-begun"}`
   | `service.deploy-${"begun" | "did"}-${DeployStep}`
+  | `service.warm-${"noted" | "added" | "rests" | "removed"}`
   | `logger.${"read" | "written" | "drained" | "rotated" | "compressing" | "compressed" | "handing" | "handed"}`;
 
 export const failpoint: (name: Failpoint) => void = FILES.size === 0 ? () => undefined : reach;

@@ -14,7 +14,7 @@ export type Progress = {
   readonly problem?: string;
 };
 
-const FORWARD = ["copy", "prepare", "before", "switch", "restart", "after", "gate", "clean"] as const;
+const FORWARD = ["copy", "prepare", "before", "switch", "restart", "after", "gate", "promote", "clean"] as const;
 const BACK = ["switch-back", "restart-back", "after-back"] as const;
 
 /** Nothing of these is in use yet: the release is only removed. */

@@ -37,6 +37,7 @@ class World {
     restart: () => (this.running = this.link),
     after: () => undefined,
     gate: () => assert.equal(this.running, "new"),
+    promote: () => assert.equal(this.running, "new"),
     clean: () => this.releases.delete("old"),
     "switch-back": () => (this.link = "old"),
     "restart-back": () => (this.running = this.link),

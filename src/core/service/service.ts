@@ -169,7 +169,15 @@ export class ProcmanService {
     this.#rollbacks = new Rollbacks(context, this.reloads);
     this.actions = new Actions(context, this.rollingRestarts);
     const { reloads, actions } = this;
-    this.#deployments = new Deployments({ ...context, incidents, reloads, actions, exec: this.#exec });
+    this.#deployments = new Deployments({
+      ...context,
+      balancing: this.#balancing,
+      incidents,
+      reloads,
+      actions,
+      scaler: this.scaler,
+      exec: this.#exec,
+    });
     this.#shutdown = this.#newShutdown(context, ends);
     this.control = this.#newControl();
     const calls = { control: this.control, executor: (caller: Caller) => this.#exec.executor(caller) };

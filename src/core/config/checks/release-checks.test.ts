@@ -58,7 +58,7 @@ for (const [releases, message] of [
   [{ gate: {} }, /seconds/],
   [{ gate: { seconds: 0 } }, /seconds/],
   [{ gate: { seconds: 5, metrics: { errors: "0" } } }, /"\+0"/],
-  [{ warm: true }, /warm/],
+  [{ warm: "yes" }, /warm/],
 ] as const)
   test(`refused: ${JSON.stringify(releases)}`, () => {
     assert.match(problems(releases).join("\n"), message);

@@ -4,6 +4,7 @@ import {
   amount,
   type Field,
   type Fields,
+  flag,
   listOf,
   matching,
   notEmpty,
@@ -84,6 +85,12 @@ export const RELEASES = {
     "Commands that run once before the switch to a new release, such as migrations; one that fails ends the deployment.",
   ),
   after: commands("Commands that run after each switch, also after one back."),
+  warm: {
+    type: flag,
+    description:
+      "Whether instances of clusters behind the load balancer stay, without clients, until the gate is over: the way back takes milliseconds. Needs their memory twice meanwhile.",
+    default: false,
+  },
   gate: {
     type: optional(objectOf(GATE)),
     description: "What a new release must keep to, or procman goes back. Omitted: its processes must come up.",

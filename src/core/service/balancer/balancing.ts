@@ -4,14 +4,7 @@ import { DEFAULT_PORT_VARIABLE, ownPort } from "../../config/cluster-variables.t
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
-import type {
-  BackendSpec,
-  BackendState,
-  BalancerIdentity,
-  Front,
-  FrontReport,
-  FrontSpec,
-} from "../../ipc/balancer-protocol.ts";
+import type { BackendState, BalancerIdentity, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { waitsForConnections } from "../../os/epoll.ts";
 import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
@@ -38,6 +31,7 @@ import {
 } from "./balancer-records.ts";
 import { ConnectionDrain } from "./drain.ts";
 import { Sleep, type SleepPorts } from "./sleep.ts";
+import { Standby, withoutClients } from "./standby.ts";
 import { StrandedClients, startTurningAway } from "./stranded-clients.ts";
 import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";
 
@@ -50,6 +44,8 @@ type BalancingParts = {
 };
 
 export class Balancing implements Subsystem {
+  /** Instances that run without clients while a deployment is watched. */
+  readonly standby: Standby;
   readonly #services: Pick<Services, "link" | "log" | "specs" | "supervisor" | "markers">;
   readonly #events: Pick<ServiceEvents, "publishState">;
   readonly #sockets: InheritedSockets | undefined;
@@ -69,6 +65,7 @@ export class Balancing implements Subsystem {
     this.#services = services;
     this.#events = events;
     this.#sockets = sockets;
+    this.standby = new Standby(services, () => this.#scheduleUpdate());
     // A block changes whether a client may wake it.
     bus.events.listen(({ id }) => {
       if (services.specs.find(id)?.idle !== undefined) this.#scheduleUpdate();
@@ -126,6 +123,7 @@ export class Balancing implements Subsystem {
 
   /** Resumes the pending stops of a service that was killed, and its balancer, which the present configuration may end. */
   resume(): void {
+    this.standby.resume();
     this.#drain.resume();
     if (this.#isWanted) this.apply();
   }
@@ -204,6 +202,7 @@ export class Balancing implements Subsystem {
 
   /** Why it gets no connections; undefined: no problem is known. */
   connectionProblem(id: string): string | undefined {
+    if (this.standby.has(id)) return "stands by without clients until the deployment is over";
     return this.#portConflicts.of(id) ?? this.#unreachable.of(id);
   }
 
@@ -289,7 +288,7 @@ export class Balancing implements Subsystem {
     if (shared.has(front.port) || this.#isServedBySingle(front.id)) return { ...front, closed: true };
     if (this.#sleep.isAsleep(front.id)) return { ...front, backends: front.backends.map(withoutClients), asleep: true };
     const isOpen = front.backends.some(({ id }) => isExpected(this.#services.supervisor.statesOf(id)));
-    return isOpen ? front : { ...front, closed: true };
+    return { ...front, backends: this.standby.serving(front.backends), ...(!isOpen && { closed: true }) };
   }
 
   /** A process that is being removed, as it has become a cluster. */
@@ -310,7 +309,8 @@ export class Balancing implements Subsystem {
     const accepted = new Map(before?.backends.map(({ id, accepting }) => [id, accepting]));
     const known = new Set(this.#specs.filter((spec) => spec.front?.id === front).map(({ id }) => id));
     for (const { id, accepting } of backends) {
-      if (!known.has(id) || accepting === (accepted.get(id) ?? false) || this.#stateOf(id) !== "up") continue;
+      if (!known.has(id) || accepting === (accepted.get(id) ?? false)) continue;
+      if (this.#stateOf(id) !== "up" || this.standby.has(id)) continue;
       if (accepting && this.#portConflicts.check(id) !== undefined) continue;
       this.#events.publishState(id, accepting ? "accepts connections" : "refuses connections; others get them");
     }
@@ -427,6 +427,7 @@ export class Balancing implements Subsystem {
         !isRunning(state) ||
         !this.#isServing(id, state) ||
         this.accepts(id) ||
+        this.standby.has(id) ||
         this.#portConflicts.of(id) !== undefined
       )
         return [];
@@ -434,11 +435,6 @@ export class Balancing implements Subsystem {
       return [{ id, pid: state.pid, port: ownPort(spec) ?? 0, ...variable }];
     });
   }
-}
-
-/** While the front sleeps. */
-function withoutClients(backend: BackendSpec): BackendSpec {
-  return backend.state === "up" ? { ...backend, state: "draining" } : backend;
 }
 
 /** Running or about to run, so clients may be queued for it. */

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import type { ProcessSpec, ReleasesSpec } from "../../config/spec.ts";
-import type { Caller } from "../../contract/control.ts";
+import type { ActOptions, Caller } from "../../contract/control.ts";
 import type { DeployOrder, DeployStep } from "../../contract/deployment-record.ts";
 import { isChange } from "../../contract/plan.ts";
 import type { StoredDeployment } from "../../releases/deployment-store.ts";
@@ -25,6 +25,7 @@ import {
   switchLink,
   targetFor,
 } from "../../releases/release-folder.ts";
+import type { Process } from "../../supervisor/process.ts";
 import type { ServiceIncidents } from "../reporting/incidents.ts";
 import type { ExecSessions } from "../spawn/exec-sessions.ts";
 import { credentialsOf } from "../spawn/run-identity.ts";
@@ -32,6 +33,7 @@ import type { Actions } from "./action.ts";
 import type { OperationContext } from "./operation-context.ts";
 import { keepToGate, mayRunOldModule, runningOf, specsOfRelease, staleProcesses } from "./release-processes.ts";
 import type { Reloads } from "./reload.ts";
+import type { WarmContext, WarmInstances } from "./warm-instances.ts";
 
 /** A process that is never ready, and has no limit for it, ends the deployment. Seconds. */
 const START_SECONDS = 600;
@@ -50,6 +52,7 @@ const STEP_TEXTS: Readonly<Record<DeployStep, string>> = {
   restart: "putting it in use",
   after: "what comes after the switch",
   gate: "watching it",
+  promote: "",
   clean: "",
   "switch-back": "going back: the link",
   "restart-back": "going back: the processes",
@@ -62,11 +65,12 @@ export type DeployContext = OperationContext & {
   readonly reloads: Pick<Reloads, "begin" | "plan" | "settled">;
   readonly actions: Pick<Actions, "act">;
   readonly exec: Pick<ExecSessions, "run">;
-};
+} & WarmContext;
 
 export type DeployRun = {
   readonly deployment: StoredDeployment;
   readonly releases: ReleasesSpec;
+  readonly warm: WarmInstances;
   readonly caller: Caller;
   readonly signal: AbortSignal;
   readonly say: (line: string) => void;
@@ -84,7 +88,7 @@ export class DeploySteps {
   }
 
   get deeds(): Readonly<Record<DeployStep, () => Promise<void>>> {
-    const { releases, deployment } = this.#run;
+    const { releases, deployment, warm } = this.#run;
     const { current } = releases;
     return {
       copy: () => this.#copy(),
@@ -97,9 +101,13 @@ export class DeploySteps {
       restart: () => this.#watched(() => this.#restart()),
       after: () => this.#commands("after", this.#folder),
       gate: () => this.#watched(() => this.#gate()),
+      promote: () => this.#watched(() => this.#promote()),
       clean: () => this.#clean(),
-      "switch-back": async () => switchLink(current, deployment.target),
-      "restart-back": () => (deployment.target === undefined ? this.#stop() : this.#restart()),
+      "switch-back": async () => {
+        warm.giveBack();
+        switchLink(current, deployment.target);
+      },
+      "restart-back": () => this.#restartBack(),
       "after-back": () => (deployment.target === undefined ? Promise.resolve() : this.#commands("after", current)),
       discard: () => removeRelease(this.#folder),
     };
@@ -159,8 +167,55 @@ export class DeploySteps {
     output.end();
   }
 
-  /** Applies the file, if it has changed, and restarts what doesn't run in the release that the link leads to. */
+  /** Applies the file, if it has changed, and restarts what doesn't run in the release that the link leads to; with `warm`, some of it gets instances beside it. */
   async #restart(): Promise<void> {
+    const { warm } = this.#run;
+    await this.#whenFree(async () => {
+      // While both releases run, no other reload is accepted.
+      if (!warm.isUnderWay) await this.#reload();
+      const kept = await this.#addWarm();
+      await this.#restartStale(kept);
+      if (kept.length > 0) await warm.rest(kept);
+    });
+  }
+
+  /** Returns what of the release before stays. */
+  async #addWarm(): Promise<readonly Process[]> {
+    const { caller, releases, say, warm } = this.#run;
+    const clusters = warm.clusters(releases, this.#stale);
+    if (clusters.size === 0) return [];
+    say(`starting as many instances again: ${[...clusters.keys()].join(", ")}`);
+    await warm.add(
+      [...clusters].map(([id, { length }]) => [id, length]),
+      caller,
+      this.#options,
+    );
+    return [...clusters.values()].flat();
+  }
+
+  /** The numbers of the instances that stood by run the release; then the additional instances end. */
+  async #promote(): Promise<void> {
+    const { caller, warm } = this.#run;
+    if (!warm.isUnderWay) return;
+    await this.#whenFree(async () => {
+      await this.#restartStale([]);
+      await warm.remove(caller, this.#options);
+    });
+  }
+
+  async #restartBack(): Promise<void> {
+    const { caller, deployment, warm } = this.#run;
+    await this.#whenFree(async () => {
+      await warm.remove(caller, this.#options);
+      // Without a release to go back to, nothing may run in one that isn't in use.
+      if (deployment.target === undefined) return this.#stop();
+      await this.#reload();
+      await this.#restartStale([]);
+    });
+  }
+
+  /** Waits for restarts and reloads under way, also those that begin meanwhile. */
+  async #whenFree(deed: () => Promise<void>): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       await Promise.all([
         this.#context.operations.waitForAll("reload"),
@@ -168,14 +223,22 @@ export class DeploySteps {
       ]);
       this.#run.signal.throwIfAborted();
       try {
-        await this.#reload();
-        return await this.#restartStale();
+        return await deed();
       } catch (error) {
         const isTaken =
           error instanceof ProcmanError && (error.code === "roll-running" || error.code === "reload-running");
         if (!isTaken || attempt === ATTEMPTS) throw error;
       }
     }
+  }
+
+  get #options(): ActOptions {
+    return { waitSeconds: START_SECONDS, signal: this.#run.signal };
+  }
+
+  get #stale(): readonly Process[] {
+    const { deployment, releases } = this.#run;
+    return staleProcesses(this.#context, releases, deployment.target === undefined);
   }
 
   async #reload(): Promise<void> {
@@ -189,15 +252,15 @@ export class DeploySteps {
     if (failed !== undefined) throw new Error(`"${failed.process}" is not up: it ${failed.problem}`);
   }
 
-  async #restartStale(): Promise<void> {
-    const { caller, deployment, releases, signal, say } = this.#run;
+  async #restartStale(kept: readonly Process[]): Promise<void> {
+    const { caller, say } = this.#run;
     const { actions, link } = this.#context;
-    const stale = staleProcesses(this.#context, releases, deployment.target === undefined);
+    const stale = this.#stale.filter((process) => !kept.includes(process));
     if (stale.length === 0) return;
     say(`restarting ${stale.map(({ id }) => id).join(", ")}`);
     const { done } = actions.act(stale, { id: "all", action: "restart", caller });
     await link.commit();
-    await done({ waitSeconds: START_SECONDS, signal });
+    await done(this.#options);
   }
 
   /** After a failure: the last lines of the run that has ended last since the switch. */
@@ -217,13 +280,12 @@ export class DeploySteps {
     }
   }
 
-  /** There is no release to go back to: nothing may run in one that isn't in use. */
   async #stop(): Promise<void> {
-    const { caller, releases, signal } = this.#run;
+    const { caller, releases } = this.#run;
     const running = runningOf(this.#context, releases);
     if (running.length === 0) return;
     const { done } = this.#context.actions.act(running, { id: "all", action: "stop", caller });
-    await done({ waitSeconds: START_SECONDS, signal });
+    await done(this.#options);
   }
 
   async #gate(): Promise<void> {

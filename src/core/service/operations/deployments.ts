@@ -41,24 +41,28 @@ import {
   stepText,
 } from "./deploy-steps.ts";
 import { DeploymentJournal, recordOf, deployRefused as refused } from "./deployment-journal.ts";
-import { releasesOf, specsOfRelease } from "./release-processes.ts";
+import { processesOf, releasesOf, specsOfRelease } from "./release-processes.ts";
+import { type WarmClusters, WarmInstances } from "./warm-instances.ts";
 
 type DeployRequest = Omit<StoredDeployment, "number" | "progress" | "format">;
 
 export class Deployments implements Subsystem {
   readonly #context: DeployContext;
   readonly #journal: DeploymentJournal;
+  readonly #warm: WarmInstances;
   readonly #abort = new AbortController();
   #isPreparing: Caller | undefined;
 
   constructor(context: DeployContext) {
     this.#context = context;
     this.#journal = new DeploymentJournal(context);
+    this.#warm = new WarmInstances(context);
   }
 
   /** The reloads and restarts of the earlier service are under way again. */
   recover(): void {
     try {
+      this.#warm.resume();
       const deployment = this.#journal.last();
       if (deployment?.progress.step === undefined) return;
       const isNew = deployment.order.release === undefined;
@@ -76,6 +80,7 @@ export class Deployments implements Subsystem {
 
   retire(): void {
     this.#abort.abort();
+    this.#warm.retire();
     this.#journal.wake();
   }
 
@@ -197,6 +202,7 @@ export class Deployments implements Subsystem {
       throw refused(`no process has its "cwd" or "worker" in ${current}; set it for those that belong to a release`);
     try {
       const { source, commit, bytes } = await this.#source(order, releases);
+      this.#warm.check(this.#warmClusters(releases));
       const target = linkTarget(current);
       const release = order.release ?? newReleaseId(folder, new Date(), commit);
       const before = currentRelease(folder, current) ?? target;
@@ -255,9 +261,23 @@ export class Deployments implements Subsystem {
     }
   }
 
+  /** Clusters that a reload changes are restarted by it. */
+  #warmClusters(releases: ReleasesSpec): WarmClusters {
+    const changed = new Set(
+      this.#context.reloads
+        .plan()
+        .processes.filter(isChange)
+        .map(({ process }) => process),
+    );
+    const unchanged = processesOf(this.#context, releases).filter(({ id }) => !changed.has(id));
+    return this.#warm.clusters(releases, unchanged);
+  }
+
   #planned(request: DeployRequest, releases: ReleasesSpec, bytes: number): DeploymentRecord {
     const { order, release, before = "nothing" } = request;
-    const restarted = specsOfRelease(this.#context, releases).map(({ id }) => id);
+    const warm = this.#warmClusters(releases);
+    const kept = new Set([...warm.values()].flat().map(({ id }) => id));
+    const restarted = specsOfRelease(this.#context, releases).flatMap(({ id }) => (kept.has(id) ? [] : [id]));
     const isNew = order.release === undefined;
     const commands = (step: "prepare" | "before" | "after"): readonly string[] =>
       releases[step].map(({ line }) => `${step}: ${line}`);
@@ -272,9 +292,15 @@ export class Deployments implements Subsystem {
         : []),
       `switch ${releases.current} from ${before} to ${release}`,
       ...(changed.length > 0 ? [`reload: ${changed.map(({ process }) => process).join(", ")}`] : []),
-      `restart ${restarted.join(", ")}`,
+      ...[...warm].map(([id, { length }]) => `start ${length} more of ${id}; those of before stay, without clients`),
+      ...(restarted.length === 0
+        ? []
+        : [
+            `restart ${restarted.join(", ")}${releases.warm === true ? " (not kept warm: no cluster behind the load balancer, or not all of it runs)" : ""}`,
+          ]),
       ...commands("after"),
       ...(releases.gate === undefined ? [] : [`watch it for ${releases.gate.ms / 1_000} s`]),
+      ...[...warm].map(([id, { length }]) => `restart those of ${id} with the release, and end the ${length} more`),
       ...removable(releases, isNew ? 1 : 0).map((old) => `remove ${old}`),
     ];
     const planned = { ...request, format: "1", number: 1, progress: { isBegun: false, result: "done" } } as const;
@@ -300,6 +326,7 @@ export class Deployments implements Subsystem {
     const steps = new DeploySteps(this.#context, {
       deployment,
       releases,
+      warm: this.#warm,
       caller,
       signal,
       say: (line) => this.#journal.say(line),

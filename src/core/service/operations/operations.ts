@@ -2,7 +2,8 @@
 import { type ErrorCode, ProcmanError } from "../../base/errors.ts";
 import type { OperationFailure } from "./settle.ts";
 
-type OperationKind = "rolling-restart" | "reload" | "shutdown";
+/** `two-releases`: a deployment with `warm` runs instances of both. */
+type OperationKind = "rolling-restart" | "reload" | "shutdown" | "two-releases";
 
 export type Operation = {
   readonly kind: OperationKind;
@@ -44,6 +45,7 @@ type Conflict = {
 };
 
 const AT_ONCE = "wait for its end, or restart all instances at once with --hard";
+const TWO_RELEASES = 'a deployment runs instances of two releases; "procman deploy --wait" waits for its end';
 const STOPPING = "everything is being stopped; run procman again afterwards";
 
 /** Pairs that are not listed may run at the same time. The first matching row counts. */
@@ -85,6 +87,12 @@ const CONFLICTS: readonly Conflict[] = [
     refuse("reload-failed", () => STOPPING),
   ),
   row("reload", "rolling-restart", "same", refuse("roll-running", rollingRestartOf)),
+  row(
+    "reload",
+    "two-releases",
+    "any",
+    refuse("reload-running", () => TWO_RELEASES),
+  ),
   row("reload-when-free", "reload", "any", "queue"),
   row("reload-when-free", "rolling-restart", "same", "wait"),
   row(
@@ -98,6 +106,12 @@ const CONFLICTS: readonly Conflict[] = [
     "reload",
     "any",
     refuse("reload-running", () => "a reload is under way; wait for its end"),
+  ),
+  row(
+    "scale",
+    "two-releases",
+    "same",
+    refuse("scale-refused", () => TWO_RELEASES),
   ),
   row(
     "scale",

@@ -13,10 +13,13 @@ import {
   wasNeverStarted,
   wasStopped,
 } from "../../supervisor/verdict.ts";
+import type { Balancing } from "../balancer/balancing.ts";
 import type { OperationContext } from "./operation-context.ts";
 import { settle } from "./settle.ts";
 
-type ReleaseContext = Pick<OperationContext, "balancing" | "records" | "specs" | "supervisor">;
+type ReleaseContext = Pick<OperationContext, "records" | "specs" | "supervisor"> & {
+  readonly balancing: Pick<Balancing, "standby" | "watch">;
+};
 
 /** How often numbers are looked at that change without an event. Milliseconds. */
 const LOOK_MS = 250;
@@ -33,7 +36,10 @@ export function specsOfRelease(
   return specs.config.processes.filter((spec) => isOfRelease(spec, releases));
 }
 
-function processesOf({ specs, supervisor }: ReleaseContext, releases: ReleasesSpec): readonly Process[] {
+export function processesOf(
+  { specs, supervisor }: Pick<ReleaseContext, "specs" | "supervisor">,
+  releases: ReleasesSpec,
+): readonly Process[] {
   const ids = new Set(specsOfRelease({ specs }, releases).map(({ id }) => id));
   return supervisor.processes.filter(({ id }) => ids.has(id));
 }
@@ -43,17 +49,29 @@ function processesOf({ specs, supervisor }: ReleaseContext, releases: ReleasesSp
  * alone, unless it is the first release; what runs to an end by itself (a task, a schedule) gets the release with its next run.
  */
 export function staleProcesses(context: ReleaseContext, releases: ReleasesSpec, isFirst: boolean): readonly Process[] {
-  const isStale = (process: Process): boolean => {
-    const { task, cron } = context.specs.of(process.id);
-    if (process.isBlocked || process.isDisabled || task === true || cron !== undefined) return false;
-    return process.states.some((state) => {
-      if (isInBackoff(state) || hasFailed(state)) return true;
-      if (wasNeverStarted(state) || (isFirst && wasStopped(state))) return process.definition.autostart;
-      if (!hasCurrentRun(state)) return false;
-      return isFromBefore(context, process, releases) || (isRunning(state) && isInOther(state.pid, releases));
-    });
-  };
-  return processesOf(context, releases).filter(isStale);
+  const isDown = ({ states, definition }: Process): boolean =>
+    states.some(
+      (state) =>
+        isInBackoff(state) ||
+        hasFailed(state) ||
+        (definition.autostart && (wasNeverStarted(state) || (isFirst && wasStopped(state)))),
+    );
+  return processesOf(context, releases).filter(
+    (process) => mayBeRestarted(context, process) && (isDown(process) || isOutdated(context, process, releases)),
+  );
+}
+
+function mayBeRestarted({ specs }: ReleaseContext, { id, isBlocked, isDisabled }: Process): boolean {
+  const { task, cron } = specs.of(id);
+  return !isBlocked && !isDisabled && task !== true && cron === undefined;
+}
+
+/** Whether a run of it is not of the present release. */
+function isOutdated(context: ReleaseContext, process: Process, releases: ReleasesSpec): boolean {
+  return process.states.filter(hasCurrentRun).some((state) => {
+    const place = isRunning(state) ? placeOf(state.pid, releases) : undefined;
+    return place === undefined ? isFromBefore(context, process, releases) : place === "other";
+  });
 }
 
 /** Whether its run began before the link was switched; what is being started may have got the folder of before, too. */
@@ -71,13 +89,14 @@ export function mayRunOldModule(context: ReleaseContext, releases: ReleasesSpec)
   );
 }
 
-/** Where the system tells the folder of a process: whether that is another release. */
-function isInOther(pid: number, { folder, current }: ReleasesSpec): boolean {
+/** The release in which a process has its folder, where the system tells that. */
+function placeOf(pid: number, { folder, current }: ReleasesSpec): "present" | "other" | undefined {
   try {
     const at = readlinkSync(`/proc/${pid}/cwd`);
-    return isWithin(realpathSync(folder), at) && !isWithin(realpathSync(current), at);
+    if (!isWithin(realpathSync(folder), at)) return undefined;
+    return isWithin(realpathSync(current), at) ? "present" : "other";
   } catch {
-    return false;
+    return undefined;
   }
 }
 
@@ -125,16 +144,20 @@ class Gate {
   constructor(context: ReleaseContext, releases: ReleasesSpec & Required<Pick<ReleasesSpec, "gate">>) {
     this.#context = context;
     this.#releases = releases;
-    this.#before = new Map(this.#records.map((record) => [record.id, countsOf(record)]));
+    this.#before = new Map(
+      processesOf(context, releases).map((process) => [process.id, countsOf(context.records.of(process))]),
+    );
   }
 
-  get #records(): readonly ProcessRecord[] {
-    return processesOf(this.#context, this.#releases).map((process) => this.#context.records.of(process));
+  /** What stands by is of the release before. */
+  get #processes(): readonly Process[] {
+    const { standby } = this.#context.balancing;
+    return processesOf(this.#context, this.#releases).filter(({ id }) => !standby.has(id));
   }
 
   problem(): string | undefined {
     const { restarts, refused, metrics = {} } = this.#releases.gate;
-    const records = this.#records;
+    const records = this.#processes.map((process) => this.#context.records.of(process));
     const sums = { restarts: 0, refused: 0 };
     for (const record of records) {
       const before = this.#before.get(record.id) ?? { restarts: 0, refused: 0 };
@@ -161,9 +184,7 @@ class Gate {
     const missing = Object.keys(metrics).find((name) => !this.#reported.has(name));
     if (missing !== undefined)
       return `no process of the release has reported the metric "${missing}" within ${ms / 1_000} s; report it (procman/telemetry), or take it out of "releases.gate.metrics"`;
-    const down = processesOf(this.#context, this.#releases).find(({ states }) =>
-      states.some((state) => isInBackoff(state) || hasFailed(state)),
-    );
+    const down = this.#processes.find(({ states }) => states.some((state) => isInBackoff(state) || hasFailed(state)));
     return down === undefined ? undefined : `"${down.id}" ${this.#context.records.of(down).reason}`;
   }
 

@@ -536,3 +536,24 @@ test("a reload keeps the number that the load has asked for, but neither a pinne
   void reloads.reload("test");
   assert.deepEqual(rig.ids(), ["web-1"], "without scale the file counts");
 });
+
+test("the number of a deployment: a pin stays, and what is removed needs no valid file", async (context) => {
+  const scaled = web(2, {
+    cluster: { instances: 2, startPort: 5_001, commonPort: 5_000 },
+    scale: { min: 1, max: 3, targets: { connections: 40 } },
+  });
+  const rig = await serving(context, folder(context), [scaled]);
+  rig.scale(3);
+  const { added } = rig.service.scaler.resize("web", 6, CALLER);
+  assert.deepEqual(
+    added.map(({ id }) => id),
+    ["web-4", "web-5", "web-6"],
+  );
+  assert.ok(rig.service.scaler.isPinned("web"));
+  rig.write(other("web"));
+  assert.throws(() => rig.service.scaler.resize("web", 7, CALLER), { code: "scale-refused" });
+  rig.service.scaler.resize("web", 3, CALLER);
+  assert.deepEqual(rig.ids(), ["web-1", "web-2", "web-3"]);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.match(rig.notes()[":scale"] ?? "", /"to":3,"of":2,"pinned":true/);
+});

@@ -24,6 +24,16 @@ type InstanceCounts = ReadonlyMap<string, InstanceCount>;
 
 type CountsReading = { readonly description: string; readonly profile: string | undefined };
 
+type CountedConfig = { readonly found: Config; readonly configured: number | "max" };
+
+/** `before`: its instances now. `read`: the configuration with the new number; absent: by the file. */
+type Resizing = {
+  readonly id: string;
+  readonly to: number;
+  readonly before: readonly ProcessSpec[];
+  readonly read?: CountedConfig | undefined;
+};
+
 /** `added`: new instances that were started. `removed`: instances that are being removed. */
 export type ScaleResult = AcceptedRequest & {
   readonly added: readonly Process[];
@@ -86,7 +96,7 @@ export class Scaler {
    * `configuration-invalid`
    */
   scale(id: string, scaling: Scaling, caller: Caller, decision?: SizeDecision): ScaleResult {
-    const { activeConfig, specs, supervisor, incidents } = this.#context;
+    const { specs, supervisor } = this.#context;
     const before = instancesIn(specs.config, id);
     const [first] = before;
     if (first === undefined) throw notScalable(id, specs.config);
@@ -96,7 +106,43 @@ export class Scaler {
     this.#check(id, to, processes);
     const isPinned = first.scale !== undefined && decision === undefined;
     if (to === before.length && !isPinned) return this.#resultOf([], []);
-    const { found, configured } = this.#readInstances(id, to);
+    return this.#carryOut(
+      { id, to, before },
+      caller,
+      compact({ decision, ...(isPinned && { pinned: true as const }) }),
+    );
+  }
+
+  /** The number of instances while a deployment runs two releases, and after it. Pin and decision of its load stay. @throws as `scale` */
+  resize(id: string, to: number, caller: Caller): ScaleResult {
+    const before = instancesIn(this.#context.specs.config, id);
+    if (before.length === 0 || before.length === to) return this.#resultOf([], []);
+    this.#check(
+      id,
+      to,
+      before.map((spec) => this.#context.supervisor.find(spec.id)),
+    );
+    const { decision, pinned, configured = to } = this.#counts.get(id) ?? {};
+    // What is removed needs no file, which may have changed meanwhile.
+    const read = to < before.length ? { found: withCount(this.#context.specs.config, id, to), configured } : undefined;
+    return this.#carryOut({ id, to, before, read }, caller, compact({ decision, pinned }));
+  }
+
+  /** Whether the cluster may get so many instances by the file. @throws {ProcmanError} `scale-refused`, `configuration-invalid` */
+  checkSize(id: string, to: number): void {
+    const before = instancesIn(this.#context.specs.config, id).length;
+    targetCount(id, { instances: to }, before);
+    this.#checkConflicts(id, to, instancesIn(this.#readInstances(id, to).found, id).slice(before));
+  }
+
+  #carryOut(
+    { id, to, before, read = this.#readInstances(id, to) }: Resizing,
+    caller: Caller,
+    known: Pick<InstanceCount, "decision" | "pinned">,
+  ): ScaleResult {
+    const { activeConfig, specs, supervisor, incidents } = this.#context;
+    const processes = before.map((spec) => supervisor.find(spec.id));
+    const { found, configured } = read;
     const instances = instancesIn(found, id);
     this.#checkFile(id, before, instances);
     const addedSpecs = instances.slice(before.length);
@@ -104,12 +150,7 @@ export class Scaler {
     const removed = processes.slice(to);
     for (const process of removed) incidents.recordRequester(process.id, caller);
     const isRunning = processes.some(({ states }) => states.some(isUnderWay));
-    this.#setCounts(
-      new Map(this.#counts).set(
-        id,
-        compact({ desired: to, configured, decision, ...(isPinned && { pinned: true as const }) }),
-      ),
-    );
+    this.#setCounts(new Map(this.#counts).set(id, { desired: to, configured, ...known }));
     activeConfig.apply(withInstances(specs.config, id, found));
     const added = addedSpecs.map((spec) => supervisor.find(spec.id));
     if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed(false);
@@ -174,7 +215,7 @@ export class Scaler {
   }
 
   /** The configuration by the file with this count, and the count that the file has. */
-  #readInstances(id: string, to: number): { readonly found: Config; readonly configured: number | "max" } {
+  #readInstances(id: string, to: number): CountedConfig {
     const source = this.#source;
     if (source === undefined) throw scaleRefused(id, to, "there is no configuration file");
     let configured: number | "max" | undefined;
@@ -299,6 +340,12 @@ function description(id: string, to: number): string {
 
 function instancesIn(config: Config, id: string): readonly ProcessSpec[] {
   return config.processes.filter(({ cluster }) => cluster?.id === id);
+}
+
+/** Its first instances. */
+function withCount(config: Config, id: string, to: number): Config {
+  const removed = new Set(instancesIn(config, id).slice(to));
+  return { ...config, processes: config.processes.filter((spec) => !removed.has(spec)) };
 }
 
 /** Puts the instances of `found` in place of those of the cluster, also in the dependencies of others. */

@@ -76,6 +76,12 @@ export type SizeDecision = {
   readonly reason: string;
 };
 
+/** Clusters that have instances of two releases: how many they had before (`sizes`), and the runs that get no clients, by instance. */
+export type StandbyState = {
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly runs: Readonly<Record<string, number>>;
+};
+
 /** The active profile, which a reload has asked for instead of that of `procman run`; valid as long as that is `ofRun`. Absent: none. */
 export type ProfileState = { readonly profile?: string | undefined; readonly ofRun?: string | undefined };
 
@@ -95,6 +101,7 @@ type Contents = {
   readonly ":reload": RolloutState;
   /** Instance counts that were requested at run time, by cluster. */
   readonly ":scale": ReadonlyMap<string, InstanceCount>;
+  readonly ":standby": StandbyState;
   readonly ":profile": ProfileState;
   readonly ":terminating": ShutdownState;
   readonly ":owed": readonly PendingStop[];
@@ -153,6 +160,7 @@ const pendingStop = openObject({
   drain: optional(boolean()),
 });
 const watchedFiles = map(openObject({ fingerprint: number(), at: number() }));
+const standby = openObject({ sizes: map(count), runs: map(number()) });
 const attempts = map(number());
 const pluginThreads = openObject({ at: number() });
 
@@ -186,6 +194,10 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
       });
       return new Map(counts);
     },
+  }),
+  ":standby": plain({
+    encode: (content) => content,
+    decode: (value) => (matches(value, standby) ? value : undefined),
   }),
   ":profile": plain({
     encode: (content) => content,
@@ -223,7 +235,7 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
 };
 
 /** Requests at run time: they are valid until procman ends, also if that end is cut off. */
-const UNTIL_END = [":rolls", ":scale", ":profile", ":last-reload"] as const;
+const UNTIL_END = [":rolls", ":scale", ":standby", ":profile", ":last-reload"] as const;
 
 /** One note for each incident that is not written to its file yet. */
 const INCIDENT = ":incident ";
