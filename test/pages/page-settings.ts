@@ -33,14 +33,17 @@ cp server.js package.json build
 (cd build && npm install --package-lock-only --silent)
 procman run --detach || [ $? = 1 ]`;
 
+/** The block completes a configuration. */
+function validated(part: string): string {
+  const processes = '"processes": [{ "id": "web", "cmd": "true", "cwd": "current", "autostart": true }]';
+  return `printf '{ ${part}, ${processes} }' "$(cat block)" > releases.json\nprocman validate --config releases.json`;
+}
+
 const DEPLOY_MD: readonly Setting[] = [
   { block: "// procman.jsonc", before: "ln -s . current" },
   { block: "$ procman deploy ./build --wait", before: `${RELEASE}\nprocman deploy ./build --wait` },
-  {
-    block: '"gate"',
-    uses: `printf '{ "releases": { %s }, "processes": [{ "id": "web", "cmd": "true", "cwd": "current", "autostart": true }] }' "$(cat block)" > releases.json
-procman validate --config releases.json`,
-  },
+  { block: '"gate"', uses: validated('"releases": { %s }') },
+  { block: '"releases": { "warm"', uses: validated("%s") },
   {
     block: "import { Procman }",
     config: { releases: {}, processes: [{ ...web, cwd: "current" }] },
