@@ -17,6 +17,8 @@ const KINDS: Readonly<Record<string, Entry["kind"]>> = {
   BlockDevice: { other: "a device" },
 };
 
+const NO_ARCHIVE = "it is no archive of tar, also none compressed by gzip";
+
 /** What is in an archive. @throws Error with the problem */
 export async function contentsOfArchive(file: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
@@ -37,8 +39,9 @@ export async function contentsOfArchive(file: string): Promise<readonly Entry[]>
       });
     },
   });
-  await read.catch((error: Error) => {
-    throw new Error(error.message.replace(/^TAR_[A-Z_]+: /, ""));
+  await read.catch(({ message }: Error) => {
+    if (message.includes("Unrecognized archive format")) throw new Error(NO_ARCHIVE);
+    throw new Error(`it can't be read to its end: ${message.replace(/^(?:TAR_[A-Z_]+|zlib): /, "")}`);
   });
   return entries;
 }
@@ -50,7 +53,7 @@ async function checkMagic(file: string): Promise<void> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(512), 0, 512, 0);
     const isGzip = buffer[0] === 0x1f && buffer[1] === 0x8b;
     const isTar = bytesRead === 512 && buffer.toString("latin1", 257, 262) === "ustar";
-    if (!isGzip && !isTar) throw new Error("it is no archive of tar, also none compressed by gzip");
+    if (!isGzip && !isTar) throw new Error(NO_ARCHIVE);
   } finally {
     await handle.close();
   }

@@ -39,6 +39,7 @@ async function outcome(deed: () => Promise<void>): Promise<string | undefined> {
     await deed();
     return undefined;
   } catch (error) {
-    return reasonOf(error);
+    const { path } = error as { readonly path?: unknown };
+    return typeof path === "string" ? `${path}: ${reasonOf(error)}` : reasonOf(error);
   }
 }

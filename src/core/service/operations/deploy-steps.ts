@@ -31,7 +31,7 @@ import type { ExecSessions } from "../spawn/exec-sessions.ts";
 import { credentialsOf } from "../spawn/run-identity.ts";
 import type { Actions } from "./action.ts";
 import type { OperationContext } from "./operation-context.ts";
-import { keepToGate, mayRunOldModule, runningOf, specsOfRelease, staleProcesses } from "./release-processes.ts";
+import { keepToGate, mayRunOld, runningOf, specsOfRelease, staleProcesses } from "./release-processes.ts";
 import type { Reloads } from "./reload.ts";
 import type { WarmContext, WarmInstances } from "./warm-instances.ts";
 
@@ -102,7 +102,7 @@ export class DeploySteps {
       after: () => this.#commands("after", this.#folder),
       gate: () => this.#watched(() => this.#gate()),
       promote: () => this.#watched(() => this.#promote()),
-      clean: () => this.#clean(),
+      clean: () => removeOld(this.#context, releases, this.#run.say),
       "switch-back": async () => {
         warm.giveBack();
         switchLink(current, deployment.target);
@@ -293,15 +293,6 @@ export class DeploySteps {
     const { gate } = releases;
     if (gate !== undefined) await keepToGate(this.#context, { ...releases, gate }, signal);
   }
-
-  async #clean(): Promise<void> {
-    const { releases, say } = this.#run;
-    if (mayRunOldModule(this.#context, releases)) return;
-    for (const release of removable(releases)) {
-      say(`removing ${release}`);
-      await removeRelease(join(releases.folder, release));
-    }
-  }
 }
 
 /** What a reader sees when a step begins; empty: nothing is to be done, or it says so itself. */
@@ -323,6 +314,23 @@ export function removable({ folder, current, keep }: ReleasesSpec, more = 0): re
   const rest = old.slice(Math.max(0, keep - 1 - more));
   const used = pidsIn(rest.map((release) => join(folder, release)));
   return rest.filter((release) => used.get(join(folder, release))?.length === 0);
+}
+
+export async function removeOld(
+  context: Parameters<typeof mayRunOld>[0],
+  releases: ReleasesSpec,
+  say: (line: string) => void,
+): Promise<void> {
+  if (mayRunOld(context, releases)) return;
+  for (const release of removable(releases)) {
+    say(`removing ${release}`);
+    await removeRelease(join(releases.folder, release));
+  }
+}
+
+/** Whether there are more old releases than are kept: something still runs in them. */
+export function hasLeftovers({ folder, keep }: ReleasesSpec): boolean {
+  return releaseIds(folder).length > keep;
 }
 
 export function makeReleasesFolder({ folder }: ReleasesSpec): void {

@@ -37,8 +37,8 @@ export class DeploymentJournal {
 
   /** @throws errors of the file system */
   write(deployment: StoredDeployment): void {
-    this.#latest = deployment;
     this.#store.write(deployment);
+    this.#latest = deployment;
   }
 
   say(line: string): void {

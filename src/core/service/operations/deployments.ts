@@ -2,8 +2,8 @@
  * Deployments: one at a time, in the service, so that who has asked for one may leave and come back. A service that was
  * killed, upgraded or ended meanwhile is followed by one that goes on, or goes back.
  */
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { compact } from "../../base/compact.ts";
 import { ProcmanError, reasonOf } from "../../base/errors.ts";
 import type { ReleasesSpec } from "../../config/spec.ts";
@@ -41,6 +41,7 @@ import {
   stepText,
 } from "./deploy-steps.ts";
 import { DeploymentJournal, recordOf, deployRefused as refused } from "./deployment-journal.ts";
+import { Leftovers } from "./leftover-releases.ts";
 import { processesOf, releasesOf, specsOfRelease } from "./release-processes.ts";
 import { type WarmClusters, WarmInstances } from "./warm-instances.ts";
 
@@ -50,6 +51,7 @@ export class Deployments implements Subsystem {
   readonly #context: DeployContext;
   readonly #journal: DeploymentJournal;
   readonly #warm: WarmInstances;
+  readonly #leftovers: Leftovers;
   readonly #abort = new AbortController();
   #isPreparing: Caller | undefined;
 
@@ -57,6 +59,7 @@ export class Deployments implements Subsystem {
     this.#context = context;
     this.#journal = new DeploymentJournal(context);
     this.#warm = new WarmInstances(context);
+    this.#leftovers = new Leftovers(context, () => this.#isFree);
   }
 
   /** The reloads and restarts of the earlier service are under way again. */
@@ -64,7 +67,7 @@ export class Deployments implements Subsystem {
     try {
       this.#warm.resume();
       const deployment = this.#journal.last();
-      if (deployment?.progress.step === undefined) return;
+      if (deployment?.progress.step === undefined) return this.#leftovers.remove();
       const isNew = deployment.order.release === undefined;
       const progress = resumed(deployment.progress, isNew);
       this.#journal.say(`deployment ${deployment.number}: goes on, as procman was restarted`);
@@ -81,6 +84,7 @@ export class Deployments implements Subsystem {
   retire(): void {
     this.#abort.abort();
     this.#warm.retire();
+    this.#leftovers.retire();
     this.#journal.wake();
   }
 
@@ -91,6 +95,7 @@ export class Deployments implements Subsystem {
     this.#checkFree();
     this.#isPreparing = caller;
     try {
+      await this.#leftovers.removal;
       const { request, bytes } = await this.#checked(order, caller, releases);
       if (order.dryRun === true) return this.#planned(request, releases, bytes);
       const progress = firstStep(order.release === undefined);
@@ -166,6 +171,10 @@ export class Deployments implements Subsystem {
     });
   }
 
+  get #isFree(): boolean {
+    return this.#isPreparing === undefined && this.#journal.latest?.progress.step === undefined;
+  }
+
   /** @throws {ProcmanError} `deploy-running`, `deploy-refused` */
   #checkFree(): void {
     if (this.#isPreparing !== undefined)
@@ -198,9 +207,15 @@ export class Deployments implements Subsystem {
     if (named.length !== 1) throw refused(`name one of ${RELEASE_SOURCES.join(", ")}`);
     if ((order.ref === undefined) !== (order.repository === undefined))
       throw refused('"ref" and "repository" belong together');
+    const { settings } = this.#context.reloads.plan();
+    if (settings.some(({ field }) => field === "releases"))
+      throw refused(
+        `"releases" in ${basename(this.#context.specs.config.file)} has changed; run "procman reload" first`,
+      );
     if (specsOfRelease(this.#context, releases).length === 0)
       throw refused(`no process has its "cwd" or "worker" in ${current}; set it for those that belong to a release`);
     try {
+      checkWritable(order.release === undefined ? [dirname(current), folder] : [dirname(current)]);
       const { source, commit, bytes } = await this.#source(order, releases);
       this.#warm.check(this.#warmClusters(releases));
       const target = linkTarget(current);
@@ -310,7 +325,11 @@ export class Deployments implements Subsystem {
   #begin(deployment: StoredDeployment): void {
     const { number, order, source, release, consumer, user } = deployment;
     const caller = { consumer, ...(user !== undefined && { user }) };
-    this.#journal.write(deployment);
+    try {
+      this.#journal.write(deployment);
+    } catch (error) {
+      throw refused(`it can't be written down: ${reasonOf(error)}`);
+    }
     this.#context.log.info(`deployment ${number}: ${release} from ${source}, for ${callerText(caller)}`);
     void this.#carryOut(deployment, caller, order.release === undefined).catch((error: Error) => {
       this.#context.log.error(
@@ -361,5 +380,16 @@ export class Deployments implements Subsystem {
         ...(result !== "done" && { problem }),
       });
     this.#journal.finish();
+    this.#leftovers.remove();
   }
+}
+
+/** A folder that isn't there is made. @throws Error that names the first one in which procman can't make anything */
+function checkWritable(folders: readonly string[]): void {
+  for (const folder of folders.filter(existsSync))
+    try {
+      accessSync(folder, constants.W_OK | constants.X_OK);
+    } catch (error) {
+      throw new Error(`procman's user can't write to ${folder}: ${reasonOf(error)}`);
+    }
 }

@@ -28,6 +28,7 @@ function gated(
   const quiet = { watch: () => () => undefined };
   const all = processes.map(({ id }) => ({ id, states: [] }));
   const context = {
+    incidents: { lastEnd: () => undefined },
     balancing: { ...quiet, standby: { has: (id: string) => id === "old" } },
     supervisor: { ...quiet, processes: all },
     specs: { config: { processes } },

@@ -1,5 +1,5 @@
 /** The processes that belong to the present release: which they are, which must be restarted for it, and whether they keep to the gate. */
-import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { ProcmanError } from "../../base/errors.ts";
 import type { ProcessSpec, ReleasesSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
@@ -17,12 +17,13 @@ import type { Balancing } from "../balancer/balancing.ts";
 import type { OperationContext } from "./operation-context.ts";
 import { settle } from "./settle.ts";
 
-type ReleaseContext = Pick<OperationContext, "records" | "specs" | "supervisor"> & {
+type ReleaseContext = Pick<OperationContext, "incidents" | "records" | "specs" | "supervisor"> & {
   readonly balancing: Pick<Balancing, "standby" | "watch">;
 };
 
 /** How often numbers are looked at that change without an event. Milliseconds. */
 const LOOK_MS = 250;
+const TELLS_FOLDERS = existsSync("/proc/self/cwd");
 
 /** Its folder or its module lies behind the link. */
 function isOfRelease({ cwd, command }: ProcessSpec, { current }: ReleasesSpec): boolean {
@@ -81,12 +82,10 @@ function isFromBefore({ records }: ReleaseContext, process: Process, { current }
   return started === undefined || Date.parse(started) < switched;
 }
 
-/** Whether a module of an old release may still be running whose folder doesn't tell. */
-export function mayRunOldModule(context: ReleaseContext, releases: ReleasesSpec): boolean {
-  return runningOf(context, releases).some(
-    (process) =>
-      !isWithin(releases.current, context.specs.of(process.id).cwd) && isFromBefore(context, process, releases),
-  );
+/** Whether something of an old release may still run whose folder doesn't tell: a module, and where the system tells no folders, anything. */
+export function mayRunOld(context: ReleaseContext, releases: ReleasesSpec): boolean {
+  const isSeen = (id: string): boolean => TELLS_FOLDERS && isWithin(releases.current, context.specs.of(id).cwd);
+  return runningOf(context, releases).some((each) => !isSeen(each.id) && isFromBefore(context, each, releases));
 }
 
 /** The release in which a process has its folder, where the system tells that. */
@@ -167,7 +166,7 @@ class Gate {
     }
     const last = records.find(({ restarts: count, id }) => count > (this.#before.get(id)?.restarts ?? 0));
     if (sums.restarts > restarts)
-      return `"${last?.id}" ${last?.reason}; allowed: ${restarts} restarts, there were ${sums.restarts}`;
+      return `"${last?.id}" ${this.#context.incidents.lastEnd(last?.id ?? "")?.reason ?? last?.reason}; allowed: ${restarts} restarts, there were ${sums.restarts}`;
     if (refused !== undefined && sums.refused > refused)
       return `${sums.refused} connections were refused; allowed: ${refused}`;
     for (const record of records)
