@@ -737,6 +737,8 @@ export type DeployOrder = {
   readonly release?: string;
   /** Check everything, and say what would be done. */
   readonly dryRun?: true;
+  /** `folder` or `tarball` was uploaded by `procman deploy --host`, which names here what it is made from. Procman removes the upload when the deployment is over. */
+  readonly uploaded?: string;
 };
 
 /** A deployment: how a release was put in use, or was not. */

@@ -24,6 +24,7 @@ const PROGRAMS = {
   openssl: "openssl",
   ssh: "openssh-client",
   sshd: "openssh-server",
+  rsync: "rsync",
   systemctl: "systemd",
   "dbus-daemon": "dbus",
   cron: "cron",

@@ -250,7 +250,8 @@ export const GROUPS = [
       },
       deploy: {
         summary: "Make a release of a folder, an archive or a Git commit, and put it in use",
-        examples: ["deploy ./build --wait", "deploy shop-1.4.tar.gz", "deploy v1.4.0 --dry-run", "deploy --wait"],
+        examples: ["deploy ./build --wait", "deploy shop-1.4.tar.gz", "deploy v1.4 --dry-run", "deploy . --host web1"],
+        reach: "upload",
         load: () => import("./commands/deploy-command.ts"),
       },
       releases: {

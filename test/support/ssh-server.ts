@@ -13,6 +13,8 @@ export type SshServer = {
   readonly user: string;
   /** For commands: where the list of hosts is, and how ssh finds the key. */
   readonly env: NodeJS.ProcessEnv;
+  /** XDG_STATE_HOME there. */
+  readonly stateHome: string;
   /** A program `procman` there: the tested one. */
   readonly program: string;
   /** Ends the server with all its connections, as if the machine were gone. */
@@ -24,12 +26,13 @@ export async function sshServer(context: TestContext): Promise<SshServer> {
   const folder = mkdtempSync(join(tmpdir(), "procman-ssh-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const [hostKey, userKey, program] = [join(folder, "host"), join(folder, "user"), join(folder, "procman")];
+  const stateHome = join(folder, "state");
   for (const key of [hostKey, userKey]) execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", key]);
   writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`);
   chmodSync(program, 0o755);
   const port = await freePort();
   const { username: user } = userInfo();
-  writeFileSync(join(folder, "sshd_config"), serverOptions({ port, hostKey, userKey }));
+  writeFileSync(join(folder, "sshd_config"), serverOptions({ port, hostKey, userKey, stateHome }));
   writeFileSync(join(folder, "ssh_config"), clientOptions(folder, userKey));
   // sshd of root wants it (sshd(8), /run/sshd).
   if (process.getuid?.() === 0) mkdirSync("/run/sshd", { recursive: true });
@@ -46,7 +49,7 @@ export async function sshServer(context: TestContext): Promise<SshServer> {
   context.after(stop);
   await listening(server);
   const env = { XDG_CONFIG_HOME: join(folder, "config"), PROCMAN_SSH: `ssh -F ${join(folder, "ssh_config")}` };
-  return { port, user, env, program, stop };
+  return { port, user, env, program, stateHome, stop };
 }
 
 function childrenOf(pid: number): readonly number[] {
@@ -55,9 +58,14 @@ function childrenOf(pid: number): readonly number[] {
   return all.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []));
 }
 
-type ServerFiles = { readonly port: number; readonly hostKey: string; readonly userKey: string };
+type ServerFiles = {
+  readonly port: number;
+  readonly hostKey: string;
+  readonly userKey: string;
+  readonly stateHome: string;
+};
 
-function serverOptions({ port, hostKey, userKey }: ServerFiles): string {
+function serverOptions({ port, hostKey, userKey, stateHome }: ServerFiles): string {
   const options = [
     `Port ${port}`,
     "ListenAddress 127.0.0.1",
@@ -70,6 +78,7 @@ function serverOptions({ port, hostKey, userKey }: ServerFiles): string {
     "KbdInteractiveAuthentication no",
     "PermitRootLogin prohibit-password",
     "AllowStreamLocalForwarding yes",
+    `SetEnv XDG_STATE_HOME=${stateHome}`,
   ];
   return `${options.join("\n")}\n`;
 }

@@ -1,15 +1,14 @@
 /** `procman deploy`: makes a release of a folder, an archive or a commit, and puts it in use. */
-import { execFileSync } from "node:child_process";
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
+import type { Client } from "../../client/client.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printable, printableJson } from "../../core/base/printable.ts";
 import { deploymentEnd } from "../../core/contract/deployment-end.ts";
 import type { DeploymentRecord, DeployOrder } from "../../core/contract/deployment-record.ts";
-import { startFolder } from "../../core/os/start-folder.ts";
+import { removeUpload } from "../../core/releases/upload-path.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
+import { orderFor } from "../deploy-order.ts";
 import { secondsTo, withTarget } from "../options.ts";
 import { waitFor } from "../output/progress.ts";
 import { placeOfFile, type TargetOptions } from "../target.ts";
@@ -18,11 +17,13 @@ import { placeOfFile, type TargetOptions } from "../target.ts";
 const DEFAULT_TIMEOUT_SECONDS = 3_600;
 const LONGEST_SECONDS = 86_400;
 
-type Options = TargetOptions & {
+type DeployOptions = TargetOptions & {
   readonly wait?: boolean;
   readonly dryRun?: boolean;
   readonly timeout?: number;
   readonly json?: boolean;
+  readonly onHost?: boolean;
+  readonly uploaded?: string;
 };
 
 export function define(parent: Command): void {
@@ -30,7 +31,7 @@ export function define(parent: Command): void {
     parent
       .command("deploy")
       .description(
-        'Makes a release of a folder, an archive of tar or a Git commit, as "releases" of the configuration says, and puts it in use: copies it, prepares it, switches the link, applies the configuration file if it has changed, and restarts the processes of the release, clusters one instance after another. If anything fails, the release before is in use again. Without an argument and with --wait: follows the deployment that is under way, or shows the last one.',
+        'Makes a release of a folder, an archive of tar or a Git commit, as "releases" of the configuration says, and puts it in use: copies it, prepares it, switches the link, applies the configuration file if it has changed, and restarts the processes of the release, clusters one instance after another. If anything fails, the release before is in use again. With --host, the source is of this machine, and is uploaded by ssh. Without an argument and with --wait: follows the deployment that is under way, or shows the last one.',
       ),
   )
     .argument(
@@ -44,25 +45,47 @@ export function define(parent: Command): void {
       `wait no longer than this (default: ${DEFAULT_TIMEOUT_SECONDS}); the deployment goes on`,
       secondsTo(LONGEST_SECONDS),
     )
+    .option("--on-host", "the source is the absolute path of a folder or archive on the machine of --host")
     .option("--json", "print the API record")
+    .addOption(new Option("--uploaded <source>", "what the upload is made from").hideHelp())
     .action(deploy);
 }
 
-async function deploy(
-  source: string | undefined,
-  { wait = false, dryRun = false, timeout = DEFAULT_TIMEOUT_SECONDS, json = false, ...target }: Options,
-): Promise<void> {
+async function deploy(source: string | undefined, options: DeployOptions): Promise<void> {
+  const { wait = false, dryRun = false, onHost = false, host } = options;
   if (source === undefined && (dryRun || !wait))
     throw new ProcmanError(
       "usage",
       "Cannot deploy: name a folder, an archive or a commit; --wait alone follows the present deployment",
     );
-  const order = source === undefined ? undefined : orderFor(source);
+  if (onHost && (source === undefined || host === undefined))
+    throw new ProcmanError("usage", "Cannot deploy: --on-host needs a source, and --host");
+  const order = source === undefined ? undefined : orderFor(source, options);
+  if (host !== undefined) {
+    const { deployOnHost } = await import("../../satellites/hosts/deploy-on-host.ts");
+    const { name, config, timeout, json = false } = options;
+    const words = optionWords({ wait, timeout, json, config, name });
+    if (await deployOnHost(host, { order, isThere: onHost, dryRun, options: words })) return;
+  }
+  await deployHere(order, options);
+}
+
+/** As they are typed. */
+function optionWords(options: Readonly<Record<string, boolean | string | number | undefined>>): readonly string[] {
+  return Object.entries(options).flatMap(([name, value]) =>
+    value === undefined || value === false ? [] : [`--${name}`, ...(value === true ? [] : [String(value)])],
+  );
+}
+
+async function deployHere(
+  order: DeployOrder | undefined,
+  { wait = false, dryRun = false, timeout = DEFAULT_TIMEOUT_SECONDS, json = false, uploaded, ...target }: DeployOptions,
+): Promise<void> {
   const client = await connect(target, placeOfFile(target));
   const begun =
     order === undefined
       ? await client.deployment("latest")
-      : await client.deploy({ ...order, ...(dryRun && { dryRun: true as const }) });
+      : await begin(client, { ...order, ...(uploaded !== undefined && { uploaded }), ...(dryRun && { dryRun }) });
   const print = (lines: readonly string[]): void => {
     if (lines.length > 0 && !json) process.stdout.write(`${printable(lines.join("\n"))}\n`);
   };
@@ -89,32 +112,13 @@ function end(record: DeploymentRecord, json: boolean, text: string): void {
   else if (record.result !== "planned") process.stdout.write(`${printable(text)}\n`);
 }
 
-/** What is there wins over a name in Git, unless it could be both. @throws {ProcmanError} `usage` */
-function orderFor(source: string): DeployOrder {
-  const folder = startFolder();
-  const path = resolve(folder, source);
-  const stat = statSync(path, { throwIfNoEntry: false });
-  const isPlain = !/^(?:\.{0,2}\/|\.{1,2}$)/.test(source);
-  if (stat === undefined || (isPlain && stat.isDirectory() && isRef(source, folder))) {
-    if (stat !== undefined)
-      throw new ProcmanError(
-        "usage",
-        `Cannot deploy "${source}": it is a folder and a name in Git; write "./${source}" or "refs/heads/${source}"`,
-      );
-    if (/\.(?:tar|tgz|tar\.\w+)$/.test(source) || !isPlain)
-      throw new ProcmanError("deploy-refused", `Cannot deploy: there is no ${path}`);
-    return { ref: source, repository: folder };
-  }
-  return stat.isDirectory() ? { folder: path } : { tarball: path };
-}
-
-function isRef(name: string, folder: string): boolean {
+/** An upload that isn't used is removed. */
+async function begin(client: Pick<Client, "deploy">, order: DeployOrder): Promise<DeploymentRecord> {
   try {
-    execFileSync("git", ["-C", folder, "rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`], {
-      stdio: "ignore",
-    });
-    return true;
-  } catch {
-    return false;
+    return await client.deploy(order);
+  } catch (error) {
+    // By a broken connection it may have begun.
+    if (error instanceof ProcmanError && error.code !== "service-down") await removeUpload(order);
+    throw error;
   }
 }

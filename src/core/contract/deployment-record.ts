@@ -43,6 +43,13 @@ export const DEPLOY_ORDER = object(
     repository: path("Absolute path of a folder in a Git repository."),
     release: optional(string({ maxLength: 80, description: "Id of a release that is there already." })),
     dryRun: optional(literal(true, { description: "Check everything, and say what would be done." })),
+    uploaded: optional(
+      string({
+        maxLength: 4_096,
+        description:
+          "`folder` or `tarball` was uploaded by `procman deploy --host`, which names here what it is made from. Procman removes the upload when the deployment is over.",
+      }),
+    ),
   },
   { description: "What to deploy: `folder`, `tarball`, `ref` with `repository`, or `release`." },
 );

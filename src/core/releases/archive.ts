@@ -1,7 +1,8 @@
 /** Archives of tar as releases. Loaded with the first one. */
 import { mkdir, open } from "node:fs/promises";
 import { posix } from "node:path";
-import { extract, list } from "tar";
+import { Readable } from "node:stream";
+import { create, extract, list } from "tar";
 import type { Entry } from "./release-contents.ts";
 
 const KINDS: Readonly<Record<string, Entry["kind"]>> = {
@@ -73,4 +74,11 @@ export async function unpack(file: string, to: string, signal: AbortSignal): Pro
       return true;
     },
   });
+}
+
+/** The entries of a folder as an archive, for a release elsewhere. */
+export function pack(folder: string, entries: readonly Entry[]): Readable {
+  // A name that begins with "@" would stand for an archive.
+  const paths = entries.map(({ path }) => `./${path}`);
+  return Readable.from(create({ cwd: folder, noDirRecurse: true }, paths));
 }

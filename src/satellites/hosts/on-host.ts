@@ -9,9 +9,10 @@ import { runRemote, sshHost } from "./ssh.ts";
  *
  * - `api`: it needs nothing but the API.
  * - `several`: it also shows several hosts, and does so here.
+ * - `upload`: it needs the API, and brings files of this machine there by ssh, which it does itself.
  * - `local`: it is about this machine.
  */
-export type HostReach = "api" | "several" | "local";
+export type HostReach = "api" | "several" | "upload" | "local";
 
 /**
  * Runs the command there. Resolves with false if it is to run here.
@@ -27,6 +28,7 @@ export async function runOnHost(name: string, reach: HostReach | undefined, args
   const [host] = hosts;
   if (reach === "several" && (mayBeSeveral(text) || name === "dashboard")) return false;
   if (host === undefined || hosts.length > 1) throw tooMany(name);
+  if (reach === "upload") return false;
   const there = sshHost(host);
   if (there === undefined) {
     if (reach === undefined) throw notByApi(name, host);

@@ -2,15 +2,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { addressIn, type SshAddress } from "../../client/connection/host-address.ts";
 import type { NamedHost } from "../../client/connection/host-file.ts";
-import { ProcmanError } from "../../core/base/errors.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
-import { list, openObject, optional, type Schema, string, type TypeOf } from "../../core/base/schema.ts";
+import { boolean, list, openObject, optional, type Schema, string, type TypeOf } from "../../core/base/schema.ts";
 import { faultsOf, matches } from "../../core/base/schema-check.ts";
 import { signalCode } from "../../core/os/signal-name.ts";
 import { terminalFilter } from "./terminal-filter.ts";
 
 /** ssh's own exit code when there is no connection (ssh(1)); a command may end with it, too. */
-const NO_CONNECTION = 255;
+export const NO_CONNECTION = 255;
 /** Exit code of shells and of `env` for a program that isn't there. */
 const NO_PROGRAM = 127;
 /** Seconds. */
@@ -28,6 +28,9 @@ const ABSOLUTE = string({ pattern: `^/[^${CONTROLS}]*$` });
 /** Output of `procman list --json` and `procman dashboard --json`. */
 const RUNNING = list(openObject({ name: string(), configFile: optional(ABSOLUTE) }));
 const SIGN_IN = openObject({ code: string({ pattern: "^[\\w-]{20,100}$" }), socket: optional(ABSOLUTE) });
+
+/** Output of `procman releases --json`. */
+const RELEASES = list(openObject({ path: ABSOLUTE, current: optional(boolean()) }));
 
 export type SshHost = NamedHost & { readonly address: SshAddress };
 
@@ -96,6 +99,13 @@ export async function listRemote(host: SshHost, mayPrompt: boolean): Promise<rea
   return checked(host, jsonOf(host, await captureRemote(host, ["list", "--json"], mayPrompt)), RUNNING);
 }
 
+/** Folder of the release in use there. undefined: there is none, or procman isn't running. @throws {ProcmanError} `service-down` */
+export async function presentReleaseThere(host: SshHost, mayPrompt: boolean): Promise<string | undefined> {
+  const output = await captureRemote(host, ["releases", "--json"], mayPrompt);
+  if (output.code !== EXIT.done) return undefined;
+  return checked(host, jsonOf(host, output), RELEASES).find(({ current }) => current === true)?.path;
+}
+
 /** A code for the API there, and its Unix socket. @throws {ProcmanError} `service-down` */
 export async function signInThere(host: SshHost, scope: string | undefined): Promise<TypeOf<typeof SIGN_IN>> {
   const words = ["dashboard", "--json", ...(scope === undefined ? [] : ["--scope", scope])];
@@ -138,25 +148,54 @@ export function forwardSocket(host: SshHost, local: string, socket: string): Chi
   return startSsh(host, forward, { stdio: PIPES });
 }
 
+/** As `sh` of that machine runs it, whatever the login shell is. */
+export type RemoteScript = {
+  /** One line. */
+  readonly script: string;
+  /** `$1` and those that follow. */
+  readonly words: readonly string[];
+  readonly mayPrompt: boolean;
+};
+
+/** Starts a script there; its input and output are pipes. */
+export function startScript(host: SshHost, { script, words, mayPrompt }: RemoteScript): ChildProcess {
+  const command = ["sh", "-c", script, "sh", ...words].map(quoted).join(" ");
+  return startSsh(host, ["-T", ...transferOptions(mayPrompt)], { command, stdio: ["pipe", "pipe", "pipe"] });
+}
+
+/** The start of a command line of ssh, for a program that adds the rest, such as `rsync -e`. */
+export function sshWords({ address: { port } }: SshHost, mayPrompt: boolean): readonly string[] {
+  return [...sshProgram(), ...connectionOptions(port), ...transferOptions(mayPrompt)];
+}
+
+/** A machine that is gone while data is on the way is noticed after 15 s. */
+function transferOptions(mayPrompt: boolean): readonly string[] {
+  const options = ["ServerAliveInterval=5", "ServerAliveCountMax=3", ...(mayPrompt ? [] : ["BatchMode=yes"])];
+  return options.flatMap((option) => ["-o", option]);
+}
+
 const PIPES = ["ignore", "pipe", "pipe"] as const;
 
 type SshStart = { readonly command?: string; readonly stdio: readonly ("inherit" | "ignore" | "pipe")[] };
 
 /** `PROCMAN_SSH`: the program and its first arguments, separated by spaces, as `GIT_SSH_COMMAND`. */
+function sshProgram(): readonly [program: string, ...first: readonly string[]] {
+  const [program = "ssh", ...first] = (process.env.PROCMAN_SSH ?? "").split(" ").filter((word) => word !== "");
+  return [program, ...first];
+}
+
+function connectionOptions(port: number | undefined): readonly string[] {
+  return ["-o", `ConnectTimeout=${CONNECT_SECONDS}`, ...(port === undefined ? [] : ["-p", String(port)])];
+}
+
 function startSsh(
   { address: { destination, port } }: SshHost,
   options: readonly string[],
   { command, stdio }: SshStart,
 ): ChildProcess {
-  const [program = "ssh", ...first] = (process.env.PROCMAN_SSH ?? "").split(" ").filter((word) => word !== "");
-  const connection = ["-o", `ConnectTimeout=${CONNECT_SECONDS}`, ...(port === undefined ? [] : ["-p", String(port)])];
-  return spawn(
-    program,
-    [...first, ...connection, ...options, "--", destination, ...(command === undefined ? [] : [command])],
-    {
-      stdio: [...stdio],
-    },
-  );
+  const [program, ...first] = sshProgram();
+  const all = [...first, ...connectionOptions(port), ...options, "--", destination];
+  return spawn(program, [...all, ...(command === undefined ? [] : [command])], { stdio: [...stdio] });
 }
 
 /** For a login shell of any kind: each word is quoted, and `env` sets the variables. */
@@ -173,7 +212,7 @@ function quoted(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-async function endOf(child: ChildProcess, host: SshHost): Promise<number> {
+export async function endOf(child: ChildProcess, host: SshHost): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once("error", (cause) => reject(withoutSsh(host, cause)));
     child.once("close", (code, signal) => resolve(code ?? signalCode(signal)));
@@ -181,7 +220,7 @@ async function endOf(child: ChildProcess, host: SshHost): Promise<number> {
 }
 
 /** Keeps what the stream has, up to the limit. */
-function textOf(stream: ChildProcess["stdout"], tooLong: () => void): () => string {
+export function textOf(stream: ChildProcess["stdout"], tooLong: () => void): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;
   stream?.on("data", (chunk: Buffer) => {

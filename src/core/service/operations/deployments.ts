@@ -31,6 +31,7 @@ import {
   pidsIn,
   releaseIds,
 } from "../../releases/release-folder.ts";
+import { checkUpload, removeUpload } from "../../releases/upload-path.ts";
 import type { Subsystem } from "../subsystem.ts";
 import {
   contentsFor,
@@ -215,6 +216,7 @@ export class Deployments implements Subsystem {
     if (specsOfRelease(this.#context, releases).length === 0)
       throw refused(`no process has its "cwd" or "worker" in ${current}; set it for those that belong to a release`);
     try {
+      checkUpload(order);
       checkWritable(order.release === undefined ? [dirname(current), folder] : [dirname(current)]);
       const { source, commit, bytes } = await this.#source(order, releases);
       this.#warm.check(this.#warmClusters(releases));
@@ -270,7 +272,7 @@ export class Deployments implements Subsystem {
       const { bytes } = await contentsFor(order, this.#context, releases);
       makeReleasesFolder(releases);
       await checkRoom(releases.folder, bytes);
-      return { source, bytes };
+      return { source: order.uploaded ?? source, bytes };
     } catch (error) {
       throw new Error(`${source}: ${reasonOf(error)}`);
     }
@@ -366,7 +368,10 @@ export class Deployments implements Subsystem {
     if (end !== undefined) this.#finish(deployment, caller);
   }
 
-  #finish({ number, release, before }: StoredDeployment, caller: Caller): void {
+  #finish({ number, order, release, before }: StoredDeployment, caller: Caller): void {
+    void removeUpload(order).catch((error: Error) =>
+      this.#context.log.warn(`Cannot remove an upload: ${error.message}`),
+    );
     const { result, problem } = this.#journal.latest?.progress ?? {};
     const text = `deployment ${number}: ${result === "done" ? `${release} is in use` : `${result === "failed" ? "failed, nothing was switched" : `taken back, ${before ?? "no release"} is in use`}`}`;
     if (result === "done") this.#context.log.info(text);
