@@ -191,7 +191,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/dashboard": 6_562,
   "satellites/dev": 988,
   "satellites/export": 3_305,
-  "satellites/hosts": 1_373,
+  "satellites/hosts": 1_639,
   "satellites/import": 5_463,
   "satellites/library": 705,
   "satellites/mcp": 2_337,
