@@ -302,6 +302,54 @@ test("a program gets the release when it is restarted: a watched one, a worker, 
   for (const { id, pid } of now) if (id !== "job") assert.equal(readlinkSync(`/proc/${pid}/cwd`), present, id);
 });
 
+test("an entry of a deployment goes back with the configuration of that time, both or none", async (context) => {
+  const home = await started(context);
+  const { folder } = home;
+  const file = join(folder, "procman.json");
+  const written = (mode: string): string =>
+    JSON.stringify({ name: "test", releases: {}, processes: [{ ...WEB, env: { MODE: mode } }] });
+  const modes = async (): Promise<readonly string[]> =>
+    [...(await procman(folder, ["logs", "--lines", "1000"])).out.matchAll(/mode (\w+) version (\w+)/g)].map(
+      ([, mode, version]) => `${mode} ${version}`,
+    );
+  const program = PROGRAM.replace("`version", "`mode ${process.env.MODE} version");
+  for (const version of ["one", "two"]) {
+    writeFileSync(file, written(version));
+    const { code, err } = await deploy(home, build(home, version, { "main.js": program }));
+    assert.equal(code, 0, err);
+  }
+  const entries = JSON.parse((await procman(folder, ["history", "--json"])).out) as readonly HistoryEntry[];
+  const [second, first] = entries.filter(({ release }) => release !== undefined).map(({ number }) => String(number));
+  const plan = await procman(folder, ["rollback", first ?? "", "--dry-run"]);
+  assert.match(
+    plan.out,
+    /switch .*\nrestart web\n.*procman\.json would get its text of entry \d+; the text of before/s,
+  );
+  assert.deepEqual([versionIn(home), readFileSync(file, "utf8")], ["two", written("two")]);
+  const back = await procman(folder, ["rollback", first ?? ""]);
+  assert.match(
+    back.out,
+    /^Release \S+ is in use\.\n.*procman\.json has its text of entry \d+; the text of before is in/,
+  );
+  assert.deepEqual([versionIn(home), readFileSync(file, "utf8")], ["one", written("one")]);
+  await eventually(async () => ((await modes()).at(-1) === "one one" ? true : undefined));
+  // The program of the second release is damaged now.
+  writeFileSync(
+    join(folder, "releases", entries.find(({ number }) => String(number) === second)?.release ?? "", "main.js"),
+    "!",
+  );
+  const failed = await procman(folder, ["rollback", second ?? ""]);
+  assert.match(failed.err, /Cannot deploy \S+: .* is in use again/);
+  assert.deepEqual([versionIn(home), readFileSync(file, "utf8")], ["one", written("one")]);
+  const after = await eventually(async () => {
+    const all = await modes();
+    return all.at(-1) === "one one" ? all : undefined;
+  });
+  assert.ok(!after.includes("two one"), "the configuration never runs another release");
+  assert.match((await procman(folder, ["status"])).out, /web +running/);
+  assert.doesNotMatch((await procman(folder, ["status"])).out, /not applied/);
+});
+
 test("--json prints the record, and the last one is known", async (context) => {
   const home = await started(context);
   const { out } = await procman(home.folder, ["deploy", build(home, "one"), "--wait", "--json"]);

@@ -28,7 +28,7 @@ export function define(parent: Command): void {
     parent
       .command("rollback")
       .description(
-        "With an entry of a deployment, or the id of a release: switches to that release, as `procman deploy` does, but without preparing it. Else puts the text of an earlier configuration back into the file and those that it includes, and applies it as `procman reload` does. Without an entry: the configuration in force, if the file differs from it, else the release before the present one, if a deployment was the last change, else the configuration before it. The text that is replaced stays beside each file (procman.jsonc.before-rollback). If the reload is refused or rolled back, the files are as before, too. If procman isn't running, puts the text back, with exit code 69.",
+        "With the id of a release: switches to it, as `procman deploy` does, but without preparing it. With an entry of a deployment: to its release, with the configuration of that time. Else puts the text of an earlier configuration back into the file and those that it includes, and applies it as `procman reload` does. Without an entry: the configuration in force, if the file differs from it, else the release before the present one, if a deployment was the last change, else the configuration before it. The text that is replaced stays beside each file (procman.jsonc.before-rollback). If the reload is refused or rolled back, the files are as before, too. If procman isn't running, puts the text back, with exit code 69.",
       ),
   )
     .argument("[entry]", `${ENTRY_HELP}, or id of a release`)
@@ -78,7 +78,9 @@ function printRecord(record: RollbackRecord, isDryRun: boolean): void {
   const { release, remarks } = record;
   if (release !== undefined) {
     const text = isDryRun ? remarks.join("\n") : `Release ${release} is in use.`;
-    return void process.stdout.write(`${printable(text)}\n`);
+    process.stdout.write(`${printable(text)}\n`);
+    if (record.files.length > 0) printFiles({ ...record, remarks: isDryRun ? [] : remarks }, isDryRun);
+    return;
   }
   printPlan(record);
   printFiles(record, isDryRun);

@@ -33,6 +33,8 @@ const NOTE = object({
   number: integer(),
   profile: optional(string()),
   main: string(),
+  /** Number of the deployment that it is part of. */
+  deployment: optional(integer()),
   files: list(CHANGE),
 });
 

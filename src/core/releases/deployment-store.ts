@@ -18,6 +18,10 @@ const DEPLOYMENT = openObject({
   target: optional(string()),
   before: optional(string()),
   order: DEPLOY_ORDER,
+  /** The entry of the history whose texts go back with the release, and the profile of before. */
+  restores: optional(
+    openObject({ number: integer({ minimum: 1 }), profile: optional(string()), profileBefore: optional(string()) }),
+  ),
   /** The one that `order.ref` has named. */
   commit: optional(string()),
   source: string(),

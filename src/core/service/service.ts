@@ -174,6 +174,7 @@ export class ProcmanService {
       balancing: this.#balancing,
       incidents,
       reloads,
+      rollbacks: this.#rollbacks,
       actions,
       scaler: this.scaler,
       exec: this.#exec,

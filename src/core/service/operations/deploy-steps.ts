@@ -32,7 +32,8 @@ import { credentialsOf } from "../spawn/run-identity.ts";
 import type { Actions } from "./action.ts";
 import type { OperationContext } from "./operation-context.ts";
 import { keepToGate, mayRunOld, runningOf, specsOfRelease, staleProcesses } from "./release-processes.ts";
-import type { Reloads } from "./reload.ts";
+import type { ReloadRequest, Reloads } from "./reload.ts";
+import type { Rollbacks } from "./rollback.ts";
 import type { WarmContext, WarmInstances } from "./warm-instances.ts";
 
 /** A process that is never ready, and has no limit for it, ends the deployment. Seconds. */
@@ -62,6 +63,7 @@ const STEP_TEXTS: Readonly<Record<DeployStep, string>> = {
 
 export type DeployContext = OperationContext & {
   readonly incidents: Pick<ServiceIncidents, "of">;
+  readonly rollbacks: Pick<Rollbacks, "planWithRelease" | "putBack" | "settleDeployment">;
   readonly reloads: Pick<Reloads, "begin" | "plan" | "settled">;
   readonly actions: Pick<Actions, "act">;
   readonly exec: Pick<ExecSessions, "run">;
@@ -96,6 +98,7 @@ export class DeploySteps {
       before: () => this.#commands("before", this.#folder),
       switch: async () => {
         linkTarget(current);
+        this.#putBack();
         switchLink(current, targetFor(current, this.#folder));
       },
       restart: () => this.#watched(() => this.#restart()),
@@ -106,11 +109,18 @@ export class DeploySteps {
       "switch-back": async () => {
         warm.giveBack();
         switchLink(current, deployment.target);
+        this.#context.rollbacks.settleDeployment("taken-back");
       },
       "restart-back": () => this.#restartBack(),
       "after-back": () => (deployment.target === undefined ? Promise.resolve() : this.#commands("after", current)),
       discard: () => removeRelease(this.#folder),
     };
+  }
+
+  /** The texts of an entry of the history go back with its release. */
+  #putBack(): void {
+    const { restores, number } = this.#run.deployment;
+    if (restores !== undefined) this.#context.rollbacks.putBack(restores, number);
   }
 
   /** The release has this folder. */
@@ -169,10 +179,12 @@ export class DeploySteps {
 
   /** Applies the file, if it has changed, and restarts what doesn't run in the release that the link leads to; with `warm`, some of it gets instances beside it. */
   async #restart(): Promise<void> {
-    const { warm } = this.#run;
+    const { warm, deployment } = this.#run;
+    const { restores } = deployment;
     await this.#whenFree(async () => {
       // While both releases run, no other reload is accepted.
-      if (!warm.isUnderWay) await this.#reload();
+      if (!warm.isUnderWay)
+        await this.#reload(restores && { profile: restores.profile ?? null, rollbackTo: restores.number });
       const kept = await this.#addWarm();
       await this.#restartStale(kept);
       if (kept.length > 0) await warm.rest(kept);
@@ -209,7 +221,7 @@ export class DeploySteps {
       await warm.remove(caller, this.#options);
       // Without a release to go back to, nothing may run in one that isn't in use.
       if (deployment.target === undefined) return this.#stop();
-      await this.#reload();
+      await this.#reload(deployment.restores && { profile: deployment.restores.profileBefore ?? null });
       await this.#restartStale([]);
     });
   }
@@ -241,12 +253,13 @@ export class DeploySteps {
     return staleProcesses(this.#context, releases, deployment.target === undefined);
   }
 
-  async #reload(): Promise<void> {
+  /** `request` absent: the file is applied, if it has changed. */
+  async #reload(request?: ReloadRequest): Promise<void> {
     const { reloads } = this.#context;
     const { caller, deployment, signal } = this.#run;
     const { processes, settings } = reloads.plan();
-    if (!processes.some(isChange) && settings.length === 0) return;
-    const begun = await reloads.begin(`deployment of ${deployment.release}`, { caller });
+    if (request === undefined && !processes.some(isChange) && settings.length === 0) return;
+    const begun = await reloads.begin(`deployment of ${deployment.release}`, { ...request, caller });
     const plan = await reloads.settled(begun, { waitSeconds: START_SECONDS, signal });
     const failed = plan.processes.find(({ problem }) => problem !== undefined);
     if (failed !== undefined) throw new Error(`"${failed.process}" is not up: it ${failed.problem}`);

@@ -68,7 +68,10 @@ export class Deployments implements Subsystem {
     try {
       this.#warm.resume();
       const deployment = this.#journal.last();
-      if (deployment?.progress.step === undefined) return this.#leftovers.remove();
+      if (deployment?.progress.step === undefined) {
+        this.#settleFiles(deployment);
+        return this.#leftovers.remove();
+      }
       const isNew = deployment.order.release === undefined;
       const progress = resumed(deployment.progress, isNew);
       this.#journal.say(`deployment ${deployment.number}: goes on, as procman was restarted`);
@@ -90,7 +93,12 @@ export class Deployments implements Subsystem {
   }
 
   /** @throws {ProcmanError} `deploy-refused`, `deploy-running`, `release-unknown`, `exec-refused` */
-  async deploy(order: DeployOrder, caller: Caller): Promise<DeploymentRecord> {
+  deploy(order: DeployOrder, caller: Caller): Promise<DeploymentRecord> {
+    return this.#deploy(order, caller, undefined);
+  }
+
+  /** `restores`: the entry of the history whose texts go back with the release. */
+  async #deploy(order: DeployOrder, caller: Caller, restores: StoredDeployment["restores"]): Promise<DeploymentRecord> {
     const releases = releasesOf(this.#context, "deploy");
     this.#checkRight(order, caller);
     this.#checkFree();
@@ -100,7 +108,8 @@ export class Deployments implements Subsystem {
       const { request, bytes } = await this.#checked(order, caller, releases);
       if (order.dryRun === true) return this.#planned(request, releases, bytes);
       const progress = firstStep(order.release === undefined);
-      this.#begin({ format: "1", number: this.#journal.start(), ...request, progress });
+      const number = this.#journal.start();
+      this.#begin({ format: "1", number, ...request, ...(restores !== undefined && { restores }), progress });
     } finally {
       this.#isPreparing = undefined;
     }
@@ -115,11 +124,18 @@ export class Deployments implements Subsystem {
   /** Undefined: what is meant is no release, but a configuration. @throws {ProcmanError} those of `deploy`, `deploy-failed`, `wait-timeout` */
   async rollback(
     to: string | undefined,
-    { waitSeconds, signal, caller, dryRun = false }: RollbackOptions & { readonly caller: Caller },
+    { waitSeconds, signal, caller, dryRun = false, force = false }: RollbackOptions & { readonly caller: Caller },
   ): Promise<RollbackRecord | undefined> {
     const found = await this.#releaseFor(to);
     if (found === undefined) return undefined;
-    const begun = await this.deploy({ release: found.release, ...(dryRun && { dryRun }) }, caller);
+    const { rollbackTo, release } = found;
+    const plan =
+      rollbackTo === undefined ? undefined : await this.#context.rollbacks.planWithRelease(String(rollbackTo), force);
+    if (plan !== undefined) {
+      if (this.#isPresent(release)) return undefined;
+      checkSettings(plan.record, release);
+    }
+    const begun = await this.#deploy({ release, ...(dryRun && { dryRun }) }, caller, plan?.restores);
     if (waitSeconds !== undefined && !dryRun) await deploymentEnd(this, begun, { waitSeconds, signal });
     const { file } = this.#context.specs.config;
     return {
@@ -128,9 +144,19 @@ export class Deployments implements Subsystem {
       settings: [],
       warnings: [],
       files: [],
-      remarks: dryRun ? begun.lines : [],
+      ...plan?.record,
+      remarks: [...(plan?.record.remarks ?? []), ...(dryRun ? begun.lines : [])],
       ...found,
     };
+  }
+
+  #isPresent(release: string): boolean {
+    const { folder, current } = releasesOf(this.#context, "roll back");
+    return currentRelease(folder, current) === release;
+  }
+
+  #settleFiles(deployment: StoredDeployment | undefined): void {
+    this.#context.rollbacks.settleDeployment(deployment?.progress.result === "done" ? "done" : "taken-back");
   }
 
   /** The release of an id, or of an entry of the history. */
@@ -384,9 +410,20 @@ export class Deployments implements Subsystem {
         result: result === "done" ? "applied" : "rolled-back",
         ...(result !== "done" && { problem }),
       });
+    this.#settleFiles(this.#journal.latest);
     this.#journal.finish();
     this.#leftovers.remove();
   }
+}
+
+/** Other folders of releases can't be applied together with one of them. @throws {ProcmanError} `deploy-refused` */
+function checkSettings({ rollbackTo, settings }: RollbackRecord, release: string): void {
+  if (settings.some(({ field }) => field === "releases"))
+    throw refused(
+      `entry ${rollbackTo} has another "releases"; "procman rollback ${release}" goes back to its release alone`,
+      "deploy-refused",
+      `roll back to ${rollbackTo}`,
+    );
 }
 
 /** A folder that isn't there is made. @throws Error that names the first one in which procman can't make anything */
