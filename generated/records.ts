@@ -23,8 +23,8 @@ export type MissedRecord = {
 
 /** Who or what asked for the end. */
 export type RequestRecord = {
-  /** `configuration`: it has changed. `removed`: the file no longer has the process. */
-  readonly kind: "consumer" | "configuration" | "removed" | "dependency" | "files" | "shutdown";
+  /** `configuration`: it has changed. `removed`: the file no longer has the process. `scaled`: its cluster has fewer instances now. */
+  readonly kind: "consumer" | "configuration" | "removed" | "scaled" | "dependency" | "files" | "shutdown";
   /** The consumer of the token. */
   readonly by?: string;
   /** Of `dependency`: the process that was started again. */
@@ -33,7 +33,11 @@ export type RequestRecord = {
   readonly files?: readonly string[];
   /** Of `files`: their number. */
   readonly count?: number;
-  /** Of `shutdown`: why procman ended. */
+  /** Of `scaled`: instances before. */
+  readonly from?: number;
+  /** Of `scaled`: instances after. */
+  readonly to?: number;
+  /** Of `shutdown`: why procman ended. Of `scaled`: why its load or a schedule asked for fewer. */
   readonly reason?: string;
 };
 
@@ -450,9 +454,9 @@ export type MetricPoint = {
   readonly instances?: number;
 };
 
-/** The end of a run. */
+/** The end of a run, or growth of a cluster that was refused. */
 export type Incident = {
-  /** When it ended. */
+  /** When it ended; of `growth-refused`: since when. */
   readonly time: string;
   /** Id of the process or instance. */
   readonly process: string;
@@ -476,8 +480,10 @@ export type Incident = {
   readonly end?: EndRecord;
   /** Number of ends just before it that came too fast to be recorded one by one. */
   readonly leftOut?: number;
-  /** Why it ended. */
-  readonly cause: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "idle" | "operator" | "shutdown" | "unknown";
+  /** Why it ended. `growth-refused`: no end, but a cluster (`process`, with `run` 0) that needs more instances than it gets. */
+  readonly cause: "exit" | "signal" | "out-of-memory" | "unstartable" | "timeout" | "unready" | "unhealthy" | "memory" | "terminate" | "watch" | "idle" | "operator" | "shutdown" | "unknown" | "growth-refused";
+  /** Of `growth-refused`: when it was over. Absent: it lasts. */
+  readonly ended?: string;
   /** What follows. */
   readonly decision: string;
   /** What follows; `decision` says it in words. */

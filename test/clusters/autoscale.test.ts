@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Client } from "../../src/client/client.ts";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
+import type { Incident } from "../../src/core/contract/run-summary.ts";
 import type { Failpoint } from "../../src/core/os/failpoint.ts";
 import {
   api,
@@ -119,6 +120,34 @@ test("instances that crash are no reason to add more, and why names one of them"
   );
   assert.equal(instances?.length, 3);
   await running.line(/^web +\| stays at 3: it would need \d, but web-3/);
+});
+
+test("growth that can't be carried out is one incident of the cluster, also through a kill of the service, until it has grown", async (context) => {
+  const web = await serving(context);
+  const { folder } = web.procman;
+  const file = join(folder, "procman.json");
+  writeFileSync(file, readFileSync(file, "utf8").replace(/"id": ?"web"/, '$&, "stopSignal": "SIGINT"'));
+  await clients(context, web.port, 12);
+  const refusals = async (client: Client, isOver: boolean): Promise<readonly Incident[]> =>
+    eventually(async () => {
+      const incidents = (await client.incidents("web")).filter(({ cause }) => cause === "growth-refused");
+      return incidents.length > 0 && (incidents[0]?.ended !== undefined) === isOver ? incidents : undefined;
+    });
+  const [begun, ...none] = await refusals(web.client, false);
+  assert.deepEqual([begun?.process, none.length], ["web", 0]);
+  assert.match(
+    begun?.reason ?? "",
+    /^stays at 1: Cannot scale "web" to 3 instances: its stopSignal in procman.json has changed; reload that first/,
+  );
+  assert.deepEqual(await web.client.incidents("web-1"), []);
+  process.kill(web.procman.helper("service"), "SIGKILL");
+  await web.procman.line(/the service ended \(SIGKILL\); restarting it/);
+  const client = await api(web);
+  // The new service has read the file.
+  await waitForRecord(client, "web", counts(3));
+  const [over, ...others] = await refusals(client, true);
+  assert.deepEqual([over?.time, others.length], [begun?.time, 0]);
+  assert.match(procman(web.procman, "why", "web"), /It was refused growth once in the last 24 hours/);
 });
 
 test("a cluster that sleeps without clients is woken by the first, and has shrunk meanwhile", async (context) => {

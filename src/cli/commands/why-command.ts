@@ -8,7 +8,7 @@ import { hostTime } from "../../core/base/time-stamp.ts";
 import type { HistoryEntry } from "../../core/contract/history-record.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { lastRuns } from "../../core/contract/run-history.ts";
-import type { Incident, RunSummary } from "../../core/contract/run-summary.ts";
+import { type Incident, isRunEnd, type RunSummary } from "../../core/contract/run-summary.ts";
 import { explain, explainPastRuns, explainSize, keptChanges } from "../../core/contract/why.ts";
 import { connect } from "../connected.ts";
 import { integerTo, withTarget } from "../options.ts";
@@ -66,13 +66,14 @@ async function present(client: Client, id: string, { lines }: Options): Promise<
   const answer = (member: ProcessRecord): Promise<Answer> => answerOf(client, member, { lines, changes });
   return record.instances === undefined
     ? answer(record)
-    : [...sizeOf(record), ...(await Promise.all(record.instances.map(answer)))];
+    : [...(await sizeOf(client, record)), ...(await Promise.all(record.instances.map(answer)))];
 }
 
 /** About the number of instances, if that is scaled. */
-function sizeOf(record: ProcessRecord): readonly Answer[] {
-  const why = explainSize(record);
-  return why.length === 0 ? [] : [{ process: record, incidents: [], runs: [], why }];
+async function sizeOf(client: Client, record: ProcessRecord): Promise<readonly Answer[]> {
+  if (record.scale === undefined) return [];
+  const incidents = (await client.incidents(record.id, MAX_ENDS)).filter((each) => !isRunEnd(each));
+  return [{ process: record, incidents, runs: [], why: explainSize(record, incidents) }];
 }
 
 async function answerOf(

@@ -6,7 +6,7 @@ import { fingerprint } from "../../core/base/hash.ts";
 import { isObject } from "../../core/base/schema-check.ts";
 import { groupNamed, selectorOf, unknownProcess } from "../../core/contract/groups.ts";
 import { endedRun, runPage, runUnderWay } from "../../core/contract/run-history.ts";
-import type { Incident, RunPage, RunSummary } from "../../core/contract/run-summary.ts";
+import { type Incident, isRunEnd, type RunPage, type RunSummary } from "../../core/contract/run-summary.ts";
 import type { PastRuns, UnendedRun } from "../../core/contract/why.ts";
 import { STARTS, startedPid } from "../../core/contract/words.ts";
 import { IncidentLog, type IncidentLogEntry } from "../../core/incidents/incident-log.ts";
@@ -66,7 +66,7 @@ export async function historyOf(
   );
   const unended = await unendedOf(stateDir, id, incidents);
   const { entries } = await readLogs(stateDir, { limit: 1 });
-  const ended = all.map(({ incident, slot }) => endedRun(incident, slot));
+  const ended = all.flatMap(({ incident, slot }) => (isRunEnd(incident) ? [endedRun(incident, slot)] : []));
   const { runs } = runPage([...(unended ? [unendedRun(id, unended)] : []), ...ended], { limit: count });
   return { id, incidents, runs, ...(unended && { unended }), ...(entries[0] && { until: entries[0].time }) };
 }

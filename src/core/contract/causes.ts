@@ -21,17 +21,27 @@ export const CAUSES = [
   "unknown",
 ] as const;
 
+/** Why there is an incident: the end of a run, or a cluster that needs more instances and gets none. */
+export const INCIDENT_CAUSES = [...CAUSES, "growth-refused"] as const;
+
 /** Who or what asked for the end of a run. */
 export const REQUEST = openObject(
   {
-    kind: enumeration(["consumer", "configuration", "removed", "dependency", "files", "shutdown"], {
-      description: "`configuration`: it has changed. `removed`: the file no longer has the process.",
+    kind: enumeration(["consumer", "configuration", "removed", "scaled", "dependency", "files", "shutdown"], {
+      description:
+        "`configuration`: it has changed. `removed`: the file no longer has the process. `scaled`: its cluster has fewer instances now.",
     }),
     by: optional(string({ description: "The consumer of the token." })),
     process: optional(string({ description: "Of `dependency`: the process that was started again." })),
     files: optional(list(string(), { description: "Of `files`: the changed ones, at most the first of many." })),
     count: optional(integer({ description: "Of `files`: their number." })),
-    reason: optional(string({ description: "Of `shutdown`: why procman ended." })),
+    from: optional(integer({ description: "Of `scaled`: instances before." })),
+    to: optional(integer({ description: "Of `scaled`: instances after." })),
+    reason: optional(
+      string({
+        description: "Of `shutdown`: why procman ended. Of `scaled`: why its load or a schedule asked for fewer.",
+      }),
+    ),
   },
   { description: "Who or what asked for the end." },
 );

@@ -1,13 +1,13 @@
 /** The runs of processes, newest first: those that are not over, and those whose ends are recorded. */
 import { invalid } from "./query.ts";
 import type { ProcessRecord } from "./records.ts";
-import type { Incident, RunPage, RunQuery, RunSummary } from "./run-summary.ts";
+import { type Incident, isRunEnd, type RunEnd, type RunPage, type RunQuery, type RunSummary } from "./run-summary.ts";
 
 const DEFAULT_LIMIT = 20;
 
 /** A run that has ended. `slot`: present if it overlapped another run. */
 export function endedRun(
-  { time, lines: _, metrics: __, decision: ___, next: ____, ...incident }: Incident,
+  { time, lines: _, metrics: __, decision: ___, next: ____, ...incident }: RunEnd,
   slot?: string,
 ): RunSummary {
   const { started } = incident;
@@ -33,9 +33,12 @@ export function lastRuns(record: ProcessRecord, incidents: readonly Incident[], 
   const present = runs.flatMap(({ started: since, ...each }) =>
     since === undefined ? [] : [{ process: id, ...each, started: since }],
   );
-  return runPage([...present.map((each) => runUnderWay(each)), ...incidents.map((incident) => endedRun(incident))], {
-    limit,
-  }).runs;
+  return runPage(
+    [...present.map((each) => runUnderWay(each)), ...incidents.filter(isRunEnd).map((incident) => endedRun(incident))],
+    {
+      limit,
+    },
+  ).runs;
 }
 
 /**

@@ -1,9 +1,16 @@
 /** Runs and the records of their ends. */
-import type { RunSummary } from "../../../generated/records.ts";
+import type { Incident, RunSummary } from "../../../generated/records.ts";
 import { enumeration, integer, list, literal, openObject, optional, reference, string, time } from "../base/schema.ts";
-import { CAUSES, DECISION, END } from "./causes.ts";
+import { CAUSES, DECISION, END, type EndRecord, INCIDENT_CAUSES } from "./causes.ts";
 
 export type { Incident, RunSummary } from "../../../generated/records.ts";
+
+/** An incident that is the end of a run. */
+export type RunEnd = Incident & { readonly cause: EndRecord["kind"] };
+
+export function isRunEnd(incident: Incident): incident is RunEnd {
+  return incident.cause !== "growth-refused";
+}
 
 const RUN_MEMBERS = {
   process: string({ description: "Id of the process or instance." }),
@@ -22,18 +29,22 @@ const RUN_MEMBERS = {
   ),
 } as const;
 
-/** The end of a run: what happened, why, and what follows. */
+/** The end of a run, or growth that was refused: what happened, why, and what follows. */
 export const INCIDENT = openObject(
   {
-    time: time({ description: "When it ended." }),
+    time: time({ description: "When it ended; of `growth-refused`: since when." }),
     ...RUN_MEMBERS,
-    cause: enumeration(CAUSES, { description: "Why it ended." }),
+    cause: enumeration(INCIDENT_CAUSES, {
+      description:
+        "Why it ended. `growth-refused`: no end, but a cluster (`process`, with `run` 0) that needs more instances than it gets.",
+    }),
+    ended: optional(time({ description: "Of `growth-refused`: when it was over. Absent: it lasts." })),
     decision: string({ description: "What follows." }),
     next: optional(DECISION),
     lines: list(reference("LogEntry"), { description: "Its last lines, oldest first." }),
     metrics: list(reference("MetricPoint"), { description: "Of its last minutes." }),
   },
-  { description: "The end of a run." },
+  { description: "The end of a run, or growth of a cluster that was refused." },
 );
 
 /** One that is not over (without `ended`), or one whose end is recorded. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessRecord } from "./records.ts";
 import type { Incident } from "./run-summary.ts";
-import { explain, explainPastRuns } from "./why.ts";
+import { explain, explainPastRuns, explainSize } from "./why.ts";
 
 // The sentences have host time.
 process.env.TZ = "UTC";
@@ -279,4 +279,26 @@ test("why: an instance that another one keeps from its port is told how each get
     ).at(-1) ?? "";
   assert.match(last("web-1", {}), /^Its instances want the same port: "cluster\.startPort" gives each its own/);
   for (const text of [last("api", {}), last("web-1", { own: 81 })]) assert.match(text, /^At .* run 3 of web-2/);
+});
+
+test("why: growth that was refused in the last day is counted, and is no end of a run", () => {
+  const scale = { min: 1, max: 8, desired: 4 };
+  const refused = incident({
+    ...{ run: 0, cause: "growth-refused", time: at(600), ended: at(300) },
+    ...{
+      reason: "stays at 4: it would need 5, but an instance uses 1 GB of memory",
+      decision: "it has 5 instances now",
+    },
+  });
+  const [, sentence = "", ...others] = explainSize(
+    { ...record, scale },
+    [refused, { ...refused, time: at(90_000) }],
+    NOW,
+  );
+  assert.match(
+    sentence,
+    /^It was refused growth once in the last 24 hours, the last time from 2026-06-01T.* to .*: it stays at 4: it would/,
+  );
+  assert.deepEqual(others, []);
+  assert.deepEqual(explain(record, [refused], NOW).slice(1), ["It has not exited yet."]);
 });

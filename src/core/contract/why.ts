@@ -7,7 +7,7 @@ import type { HistoryEntry } from "./history-record.ts";
 import { saysLimitRefused } from "./limits.ts";
 import { isChange } from "./plan.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
-import type { Incident } from "./run-summary.ts";
+import { type Incident, isRunEnd, type RunEnd } from "./run-summary.ts";
 import { hasFailed, isAsleep, isRunning, isSkipped } from "./status-sets.ts";
 import { troubleText, whatFollowed } from "./words.ts";
 
@@ -38,7 +38,7 @@ export type UnendedRun = {
   readonly booted?: string;
 };
 
-type Advice = { readonly [Cause in Incident["cause"]]: (incident: Incident) => string | undefined };
+type Advice = { readonly [Cause in RunEnd["cause"]]: (incident: Incident) => string | undefined };
 
 /** Changes of the configuration, newest first; none for a token that doesn't see them, or from a procman that doesn't keep them. */
 export async function keptChanges(control: Pick<Control, "history">): Promise<readonly HistoryEntry[]> {
@@ -51,15 +51,16 @@ export async function keptChanges(control: Pick<Control, "history">): Promise<re
 }
 
 /**
- * `incidents`: all that are known, and `changes` of the configuration, newest first. The first sentence is the current
+ * `all`: the incidents that are known, and `changes` of the configuration, newest first. The first sentence is the current
  * state, the last ones say what to do.
  */
 export function explain(
   record: ProcessRecord,
-  incidents: readonly Incident[],
+  all: readonly Incident[],
   now = Date.now(),
   changes: readonly HistoryEntry[] = [],
 ): string[] {
+  const incidents = all.filter(isRunEnd);
   const recent = incidents.filter(({ time }) => now - Date.parse(time) < RECENT_MS);
   const [last] = incidents;
   return [
@@ -79,8 +80,12 @@ export function explain(
   ];
 }
 
-/** Explains the size of a cluster that is scaled by its load; empty for any other record. */
-export function explainSize(record: ProcessRecord): readonly string[] {
+/** Explains the size of a cluster that is scaled by its load; empty for any other record. `incidents`: newest first. */
+export function explainSize(
+  record: ProcessRecord,
+  incidents: readonly Incident[] = [],
+  now = Date.now(),
+): readonly string[] {
   const { id, scale, instances = [] } = record;
   if (scale === undefined) return [];
   const { last, refused, pinned, nextSchedule } = scale;
@@ -90,11 +95,22 @@ export function explainSize(record: ProcessRecord): readonly string[] {
     ...(refused === undefined
       ? []
       : [`Since ${timeText(refused.time)} it stays at ${instances.length}: ${refused.reason}.`]),
+    ...formerRefusals(incidents, now),
     ...(pinned === undefined
       ? []
       : [`Its load changes nothing while it is pinned: "procman scale ${id} auto" lets it decide again.`]),
     ...(nextSchedule === undefined ? [] : [`The next schedule sets its bounds at ${timeText(nextSchedule)}.`]),
   ];
+}
+
+/** Refused growth of the last day that is over. */
+function formerRefusals(incidents: readonly Incident[], now: number): readonly string[] {
+  const over = incidents.filter((each) => each.ended !== undefined && now - Date.parse(each.time) < RECENT_MS);
+  const [last] = over;
+  if (last?.ended === undefined) return [];
+  const times = over.length === 1 ? "once" : `${over.length} times`;
+  const when = `from ${timeText(last.time)} to ${timeText(last.ended)}`;
+  return [`It was refused growth ${times} in the last 24 hours, the last time ${when}: it ${last.reason}.`];
 }
 
 function skipAdvice(id: string, skippedBy: readonly string[]): string {
@@ -104,10 +120,11 @@ function skipAdvice(id: string, skippedBy: readonly string[]): string {
 
 /** The same from the state folder, while procman doesn't answer. `isRunning`: its keeper runs. */
 export function explainPastRuns(
-  { id, incidents, unended, until }: PastRuns,
+  { id, incidents: all, unended, until }: PastRuns,
   isRunning: boolean,
   now = Date.now(),
 ): string[] {
+  const incidents = all.filter(isRunEnd);
   const recent = incidents.filter(({ time }) => now - Date.parse(time) < RECENT_MS);
   const [last] = incidents;
   return [
@@ -190,6 +207,7 @@ export const CAUSE_NAMES: Readonly<Record<Incident["cause"], string>> = {
   unready: "not ready in time",
   unhealthy: "stopped by its health checks",
   idle: "stopped as it had no client",
+  "growth-refused": "refused growth",
   memory: "stopped by its memory limit",
   terminate: "stopped by its schedule",
   watch: "restarted for a changed file",
@@ -198,12 +216,18 @@ export const CAUSE_NAMES: Readonly<Record<Incident["cause"], string>> = {
   unknown: "ended while procman was down",
 };
 
+/** @example subjectOf(incident) // "run 3 of web (pid 4711)" */
+export function subjectOf(incident: Incident): string {
+  const { run, process, pid } = incident;
+  return isRunEnd(incident) ? `run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`}` : process;
+}
+
 function lastEnd(incident: Incident): string[] {
-  const { time, run, pid, reason, decision, next, end, lines, metrics, process, leftOut } = incident;
+  const { time, reason, decision, next, end, lines, metrics, leftOut } = incident;
   const peak = metrics.reduce((most, { memoryBytes }) => Math.max(most, memoryBytes), 0);
   const cpu = metrics.reduce((most, { cpuPercent }) => Math.max(most, cpuPercent), 0);
   return [
-    `At ${timeText(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. ${next === undefined ? `What followed: ${decision}.` : whatFollowed(next)}`,
+    `At ${timeText(time)} ${subjectOf(incident)} ${reason}. ${next === undefined ? `What followed: ${decision}.` : whatFollowed(next)}`,
     ...(end?.core === undefined ? [] : [coreText(end.core)]),
     ...(leftOut === undefined ? [] : [`${leftOut} ends just before this one came too fast to be recorded.`]),
     ...(peak === 0
@@ -271,7 +295,7 @@ function sinceChange(id: string, recent: readonly Incident[], changes: readonly 
   ];
 }
 
-export function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
+export function adviceOf(record: ProcessRecord, last: RunEnd | undefined): string[] {
   if (last === undefined || !isFailure(last)) return [];
   // It has been started since.
   if (last.cause === "unstartable" && isRunning(record)) return [];

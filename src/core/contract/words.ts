@@ -137,7 +137,8 @@ export function reasonText(end: EndRecord): string {
   }
 }
 
-function requestText({ kind, by = "", process, files = [], count = files.length, reason = "" }: RequestRecord): string {
+export function requestText(request: RequestRecord): string {
+  const { kind, by = "", process, files = [], count = files.length, reason = "" } = request;
   switch (kind) {
     case "consumer":
       return by;
@@ -145,6 +146,8 @@ function requestText({ kind, by = "", process, files = [], count = files.length,
       return "its configuration has changed";
     case "removed":
       return "no longer in the configuration";
+    case "scaled":
+      return scalingText(request);
     case "dependency":
       return `${process ?? HIDDEN}, on which it depends, was started again`;
     case "files":
@@ -154,6 +157,12 @@ function requestText({ kind, by = "", process, files = [], count = files.length,
     default:
       return kind satisfies never;
   }
+}
+
+/** @example scalingText({ kind: "scaled", from: 4, to: 2, by: "cli" }) // "its cluster was scaled from 4 to 2 by cli" */
+function scalingText({ from, to, by, reason }: RequestRecord): string {
+  const who = by === undefined ? "" : ` by ${by}`;
+  return `its cluster was scaled from ${from} to ${to}${who}${reason === undefined ? "" : `: ${reason}`}`;
 }
 
 /** In place of the name of a process that a limited token doesn't see. */

@@ -65,6 +65,19 @@ test("an end that is told again by a service that knows less is one incident, wi
   assert.deepEqual(await runs(book), [1, 1, 1, 1]);
 });
 
+test("refused growth that is over replaces what was written when it began; the next one is another", async (context) => {
+  const book = new IncidentLog(folder(context), assert.fail);
+  const { pid: _, ...refused } = incident(0, { cause: "growth-refused" });
+  const over = { ...refused, ended: incident(500).time };
+  const next = { ...refused, time: incident(900).time };
+  for (const each of [refused, over, next]) book.append({ slot: "web", incident: each });
+  assert.deepEqual(
+    (await book.read("web")).map((entry) => entry.incident),
+    [over, next],
+  );
+  assert.deepEqual([book.latest("web"), book.latest("other")], [next, undefined]);
+});
+
 test("incidents survive the service, oldest first, separately for each process", async (context) => {
   const state = folder(context);
   const book = new IncidentLog(state, assert.fail);

@@ -85,6 +85,11 @@ export class IncidentLog {
     }
   }
 
+  latest(process: string): Incident | undefined {
+    const path = this.#pathOf(process);
+    return existsSync(path) ? entriesIn(readFileSync(path, "utf8")).at(-1)?.incident : undefined;
+  }
+
   /** Size at which a file is compacted. */
   get #limit(): number {
     return Math.min(MAX_BYTES, Math.max(LEAST_BYTES, LIMIT_BYTES / Math.max(1, this.#sizes.size)));

@@ -59,6 +59,7 @@ import type { Rollbacks } from "./operations/rollback.ts";
 import type { Scaler } from "./operations/scale.ts";
 import { signalRuns } from "./operations/signalling.ts";
 import { eventStream } from "./reporting/event-stream.ts";
+import { recordedIds } from "./reporting/incident-record.ts";
 import type { ServiceIncidents } from "./reporting/incidents.ts";
 import { runsUnderWay } from "./reporting/process-records.ts";
 import type { RecordCache } from "./reporting/record-cache.ts";
@@ -284,8 +285,7 @@ class ServiceControl implements Control {
   }
 
   async incidents(id: string, limit?: number): Promise<readonly Incident[]> {
-    const ids = this.#find(id).map((process) => process.id);
-    return this.#ports.incidents.of(ids, limit);
+    return this.#ports.incidents.of(recordedIds(this.#find(id), id), limit);
   }
 
   async runs(id: string, query: RunQuery = {}): Promise<RunPage> {

@@ -344,7 +344,12 @@ export class ProcmanService {
         if (isQuiet(transition.to)) this.#shutdown.checkExitWith();
       },
       notice: (id, notice) =>
-        bus.events.publish({ id, event: notice, line: messageForEvent(notice), request: requestOf(notice) }),
+        bus.events.publish({
+          id,
+          event: notice,
+          line: messageForEvent(notice, this.scaler.request),
+          request: requestOf(notice, this.scaler.request),
+        }),
       removed: (id) => {
         bus.removed.publish(id);
         this.#lasting.forget(id);

@@ -201,4 +201,17 @@ test("events of others, of plugins and of procman's log are left out", () => {
   const scaled = { ...common, type: "process.scaled", from: 2, to: 2, text: "stays at 2" } as const;
   assert.ok(view.event({ ...scaled, process: "web" }));
   assert.equal(view.event({ ...scaled, process: "db" }), undefined);
+  const refused = (process: string) => ({
+    ...{ ...common, type: "process.incident" as const },
+    incident: {
+      ...{ time: TIME, process, run: 0, cause: "growth-refused" as const, decision: "", lines: [], metrics: [] },
+      reason: "stays at 2: its port is in use by db",
+    },
+  });
+  const seen = view.event(refused("web"));
+  assert.equal(
+    seen?.type === "process.incident" ? seen.incident.reason : "",
+    "stays at 2: its port is in use by another process",
+  );
+  assert.equal(view.event(refused("cache")), undefined);
 });

@@ -5,7 +5,7 @@ import type { ProcessSpec } from "../config/spec.ts";
 import type { EndRecord, RequestRecord, StatusCause } from "../contract/causes.ts";
 import type { EventRecord } from "../contract/event-record.ts";
 import type { Category, LogEntry, ProcessRecord } from "../contract/records.ts";
-import type { Incident, RunSummary } from "../contract/run-summary.ts";
+import { type Incident, isRunEnd, type RunSummary } from "../contract/run-summary.ts";
 import type { TokenLimits } from "../contract/token-claims.ts";
 import { dependenciesText, HIDDEN, reasonText, statusText } from "../contract/words.ts";
 import type { LogView } from "../log-store/filter.ts";
@@ -109,6 +109,7 @@ export class TokenView implements LogView {
   }
 
   incident(incident: Incident): Incident {
+    if (!isRunEnd(incident)) return { ...incident, reason: this.text(incident.reason) };
     return { ...incident, ...this.#endOf(incident), lines: incident.lines.map(this.shown) };
   }
 
@@ -162,7 +163,7 @@ export class TokenView implements LogView {
       case "process.telemetry":
         return this.allows(event.report.process) ? event : undefined;
       case "process.incident":
-        return this.allows(event.incident.process) ? { ...event, incident: this.incident(event.incident) } : undefined;
+        return this.#seesIncident(event.incident) ? { ...event, incident: this.incident(event.incident) } : undefined;
       case "log":
         // The log is read through this view.
         return event;
@@ -174,6 +175,11 @@ export class TokenView implements LogView {
       default:
         return event satisfies never;
     }
+  }
+
+  /** Refused growth is about a cluster. */
+  #seesIncident(incident: Incident): boolean {
+    return isRunEnd(incident) ? this.allows(incident.process) : !this.#isHidden(incident.process);
   }
 
   /** About a cluster of which it sees an instance. */

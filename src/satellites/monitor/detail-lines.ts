@@ -4,7 +4,7 @@ import { size } from "../../core/base/quantity.ts";
 import { hostTime } from "../../core/base/time-stamp.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import type { Incident } from "../../core/contract/run-summary.ts";
-import { explain } from "../../core/contract/why.ts";
+import { explain, subjectOf } from "../../core/contract/why.ts";
 import type { CellStyle } from "./cell-buffer.ts";
 import { layoutOf } from "./monitor-layout.ts";
 import type { DetailAnswer, Mode, MonitorModel } from "./monitor-model.ts";
@@ -115,10 +115,11 @@ function endsOf(incidents: readonly Incident[]): readonly DetailLine[] {
   return [...heading(`Ended runs (${incidents.length})`), ...incidents.flatMap(endLines)];
 }
 
-function endLines({ time, process, run, reason, decision, lines }: Incident): readonly DetailLine[] {
+function endLines(incident: Incident): readonly DetailLine[] {
+  const { time, reason, decision, lines } = incident;
   const last = lines.at(-1)?.text;
   return [
-    { text: `${INDENT}${hostTime(Date.parse(time))} run ${run} of ${process} ${reason}; ${decision}`, kind: "text" },
+    { text: `${INDENT}${hostTime(Date.parse(time))} ${subjectOf(incident)} ${reason}; ${decision}`, kind: "text" },
     ...(last === undefined ? [] : [{ text: `${INDENT}${INDENT}| ${last}`, kind: "dim" as const }]),
   ];
 }

@@ -1,7 +1,7 @@
 /** The options of `procman/notify`. */
 import { enumeration, list, map, number, object, optional, string, type TypeOf } from "../../base/schema.ts";
 
-export const KINDS = ["crash", "exhausted", "recovered"] as const;
+export const KINDS = ["crash", "exhausted", "growth", "recovered"] as const;
 
 export type MessageKind = (typeof KINDS)[number];
 

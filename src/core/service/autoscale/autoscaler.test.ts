@@ -6,6 +6,7 @@ import type { ScaleSpec } from "../../autoscale/size-schedule.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
+import type { Incident } from "../../contract/run-summary.ts";
 import type { SizeDecision } from "../recovery/notes.ts";
 import { Autoscaler, type AutoscalerPorts } from "./autoscaler.ts";
 
@@ -24,6 +25,7 @@ function rig(scale: Partial<ScaleSpec> = {}) {
   const state = { count: 2, connections: 0, isRolling: false, pinned: false, status: "running", freeBytes: 1e12 };
   const faults: ProcmanError[] = [];
   const events: string[] = [];
+  const incidents: Incident[] = [];
   let last: SizeDecision | undefined;
   let spec: ScaleSpec = { ...SCALE, ...scale };
   const specsNow = (): readonly Partial<ProcessSpec>[] =>
@@ -63,6 +65,10 @@ function rig(scale: Partial<ScaleSpec> = {}) {
       publishScaled: (id: string, { from, to }: { readonly from: number; readonly to: number }) =>
         events.push(`${id} ${from} ${to}`),
     },
+    incidents: {
+      write: (incident: Incident) => incidents.push(incident),
+      latest: () => incidents.at(-1),
+    },
     scaler: {
       scale: (_id: string, { instances }: { readonly instances: number }, _caller: object, decision: SizeDecision) => {
         const fault = faults.shift();
@@ -78,13 +84,20 @@ function rig(scale: Partial<ScaleSpec> = {}) {
     freeMemory: () => state.freeBytes,
   } as unknown as AutoscalerPorts;
   const autoscaler = new Autoscaler(ports);
+  /** The service is killed; another one goes on. */
+  const replaced = (): Autoscaler => {
+    autoscaler.retire();
+    const next = new Autoscaler(ports);
+    next.apply();
+    return next;
+  };
   const change = (next: Partial<ScaleSpec>): void => {
     spec = { ...spec, ...next };
     applyNow();
   };
   autoscaler.apply();
   const record = (): ProcessRecord["scale"] => autoscaler.decorate(group("web")).scale;
-  return { autoscaler, clock, log, state, faults, events, change, record, group };
+  return { autoscaler, clock, log, state, faults, events, incidents, replaced, change, record, group };
 }
 
 test("what the load needs is carried out, with a line, an event and the reason in the record", () => {
@@ -166,6 +179,68 @@ test("growth that is refused is reported once, with the reason, until it is over
   assert.equal(log.lines.length, 2);
 });
 
+test("refused growth is one incident while it lasts, also after another service has taken over; growth ends it", () => {
+  const { clock, state, incidents, replaced } = rig();
+  state.connections = 122;
+  state.freeBytes = 5e7;
+  clock.advance(60_000);
+  assert.deepEqual(incidents, [
+    {
+      time: "2026-01-01T00:00:11.000Z",
+      process: "web",
+      run: 0,
+      cause: "growth-refused",
+      reason:
+        "stays at 2: it would need 4, but an instance uses 100 MB of memory, and 50.0 MB are free: 61 connections an instance, more than 40 for 10 s",
+      decision: "no instance is added",
+      lines: [],
+      metrics: [],
+    },
+  ]);
+  replaced();
+  clock.advance(60_000);
+  assert.equal(incidents.length, 1);
+  state.freeBytes = 1e12;
+  clock.advance(1_000);
+  assert.equal(state.count, 4);
+  const [, over] = incidents;
+  assert.deepEqual(
+    [over?.time, over?.ended, over?.decision],
+    ["2026-01-01T00:00:11.000Z", "2026-01-01T00:02:01.000Z", "it has 4 instances now"],
+  );
+  assert.equal(incidents.length, 2);
+});
+
+test("refused growth is over when the load needs no more, or decides nothing; within five minutes it goes on", () => {
+  const { clock, state, incidents, autoscaler } = rig();
+  const told = () =>
+    incidents.splice(0).map(({ time, ended, decision }) => [time.slice(14, 19), ended?.slice(14, 19), decision]);
+  state.connections = 122;
+  state.freeBytes = 5e7;
+  clock.advance(12_000);
+  state.connections = 10;
+  clock.advance(2_000);
+  const opened = ["00:11", undefined, "no instance is added"];
+  assert.deepEqual(told(), [opened, ["00:11", "00:13", "its load needs no more instances"]]);
+  state.connections = 122;
+  clock.advance(20_000);
+  state.pinned = true;
+  clock.advance(1_000);
+  assert.deepEqual(told(), [opened, ["00:11", "00:35", "its load decides nothing now"]]);
+  state.pinned = false;
+  clock.advance(20_000);
+  autoscaler.stopped();
+  assert.deepEqual(told(), [opened, ["00:11", "00:55", "procman has ended"]]);
+});
+
+test("its maximum is no incident", () => {
+  const { clock, state, incidents, record } = rig({ max: 2 });
+  state.connections = 122;
+  clock.advance(60_000);
+  assert.match(record()?.refused?.reason ?? "", /has its maximum/);
+  assert.deepEqual(incidents, []);
+});
+
 test("a refusal of the operation is reported once, and the operation tried again after the same time", () => {
   const { clock, log, state, faults } = rig();
   const fault = new ProcmanError("scale-refused", "Cannot scale: its cmd in procman.jsonc has changed");
@@ -175,6 +250,9 @@ test("a refusal of the operation is reported once, and the operation tried again
   assert.deepEqual(log.lines, ["web: stays at 2: Cannot scale: its cmd in procman.jsonc has changed"]);
   clock.advance(10_000);
   assert.deepEqual([log.lines.length, faults.length], [1, 0]);
+  faults.push(new ProcmanError("configuration-invalid", "Cannot use procman.json: 1 problem\n\nprocman.json:1:2 x"));
+  clock.advance(10_000);
+  assert.equal(log.lines[1], 'web: stays at 2: Cannot use procman.json: 1 problem; "procman validate" shows it');
   clock.advance(10_000);
   assert.equal(state.count, 4);
 });

@@ -4,6 +4,8 @@ import {
   NO_SAMPLES,
   type ScaleDecision,
   type ScaleOutcome,
+  type ScalePolicy,
+  type ScaleSample,
   type ScaleState,
   scaleStep,
 } from "../../autoscale/scale-controller.ts";
@@ -16,22 +18,23 @@ import { isStoppable } from "../../contract/status-sets.ts";
 import { info, warn } from "../log-line.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Scaler } from "../operations/scale.ts";
+import type { ServiceIncidents } from "../reporting/incidents.ts";
 import type { RecordCache } from "../reporting/record-cache.ts";
 import type { ServiceEvents } from "../reporting/service-events.ts";
 import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { systemClock } from "../system-clock.ts";
 import { sampleOf } from "./cluster-sample.ts";
+import { GrowthIncidents, SAME_MS } from "./growth-incidents.ts";
 
 const INTERVAL_MS = 1_000;
-/** A refusal that comes again within this time is not reported again. Milliseconds. */
-const REPORTED_MS = 300_000;
 const CALLER = { consumer: "autoscale" };
 
 export type AutoscalerPorts = Pick<Services, "log" | "specs" | "supervisor"> & {
   readonly operations: Pick<Operations, "refuses">;
   readonly records: Pick<RecordCache, "group" | "invalidate">;
   readonly events: Pick<ServiceEvents, "publishScaled">;
+  readonly incidents: Pick<ServiceIncidents, "write" | "latest">;
   readonly scaler: Pick<Scaler, "scale" | "isPinned" | "lastDecision">;
   readonly clock?: Clock;
   /** Bytes that programs may still take. */
@@ -57,6 +60,7 @@ type Refused = { readonly at: number; readonly kind: string; readonly wanted: nu
 export class Autoscaler implements Subsystem {
   readonly #ports: AutoscalerPorts;
   readonly #clock: Clock;
+  readonly #growth: GrowthIncidents;
   readonly #clusters = new Map<string, ScaledCluster>();
   #cancel: (() => void) | undefined;
   #isOver = false;
@@ -64,11 +68,16 @@ export class Autoscaler implements Subsystem {
   constructor(ports: AutoscalerPorts) {
     this.#ports = ports;
     this.#clock = ports.clock ?? systemClock;
+    this.#growth = new GrowthIncidents(ports.incidents, this.#clock);
   }
 
   apply(): void {
     const present = this.#present();
-    for (const id of this.#clusters.keys()) if (!present.has(id)) this.#clusters.delete(id);
+    for (const id of this.#clusters.keys()) {
+      if (present.has(id)) continue;
+      this.#clusters.delete(id);
+      this.#growth.close(id, "it is no longer scaled by its load");
+    }
     for (const [id, { spec, ids }] of present) {
       const known = this.#clusters.get(id);
       if (known !== undefined && isDeepStrictEqual(known.spec, spec)) known.ids = ids;
@@ -91,6 +100,10 @@ export class Autoscaler implements Subsystem {
   end(): void {
     this.#isOver = true;
     this.#cancel?.();
+  }
+
+  stopped(): void {
+    this.#growth.closeAll("procman has ended");
   }
 
   retire(): void {
@@ -151,7 +164,7 @@ export class Autoscaler implements Subsystem {
     if (this.#isHeld(id, record)) {
       cluster.state = NO_SAMPLES;
       cluster.outcome = undefined;
-      cluster.refusal = undefined;
+      this.#settle(id, cluster, "its load decides nothing now");
       return;
     }
     if (wall < cluster.bounds.since || wall >= (cluster.bounds.until ?? Number.POSITIVE_INFINITY))
@@ -165,7 +178,8 @@ export class Autoscaler implements Subsystem {
     if (decision !== undefined) this.#carryOut(id, cluster, decision);
     else if (refusal !== undefined)
       this.#refuse(id, cluster, { kind: refusal.kind, wanted: refusal.wanted, reason: refusalText(refusal) });
-    else if (outcome.desired <= sample.instances) cluster.refusal = undefined;
+    else if (outcome.desired <= sample.instances && isKnown(sample, policy))
+      this.#settle(id, cluster, "its load needs no more instances");
   }
 
   /** Whether the number is somebody else's matter now: then earlier loads say nothing of later ones. */
@@ -190,13 +204,20 @@ export class Autoscaler implements Subsystem {
       scaler.scale(id, { instances: to }, CALLER, { time, from, to, reason: text });
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
-      return this.#refuse(id, cluster, { kind: error.message, wanted: to, reason: error.message });
+      const message = inOneLine(error);
+      return this.#refuse(id, cluster, { kind: message, wanted: to, reason: message });
     } finally {
       records.invalidate();
     }
-    cluster.refusal = undefined;
+    this.#settle(id, cluster, `it has ${to} instances now`);
     log.write(id, info(`scaled from ${from} to ${to}: ${text}`));
     events.publishScaled(id, { from, to, text });
+  }
+
+  /** It isn't refused anything. */
+  #settle(id: string, cluster: ScaledCluster, why: string): void {
+    cluster.refusal = undefined;
+    this.#growth.close(id, why);
   }
 
   /** Reported once, until it is over for a while, or something else is the reason. */
@@ -204,10 +225,13 @@ export class Autoscaler implements Subsystem {
     const now = this.#clock.now();
     const { refusal, reported } = cluster;
     cluster.refusal = { at: refusal?.kind === refused.kind ? refusal.at : this.#clock.wall(), ...refused };
-    cluster.reported = { kind: refused.kind, until: now + REPORTED_MS };
-    if (reported?.kind === refused.kind && now < reported.until) return;
+    cluster.reported = { kind: refused.kind, until: now + SAME_MS };
     const count = cluster.ids.length;
     const text = `stays at ${count}: ${refused.reason}`;
+    // Its own limit is no incident, and the failures of its instances are incidents already.
+    if (refused.kind === "max" || refused.kind === "failing") this.#growth.close(id, refused.reason);
+    else this.#growth.open(id, text);
+    if (reported?.kind === refused.kind && now < reported.until) return;
     this.#ports.log.write(id, warn(text));
     this.#ports.events.publishScaled(id, { from: count, to: count, text });
   }
@@ -216,6 +240,17 @@ export class Autoscaler implements Subsystem {
     const since = this.#clock.wall();
     return { ...boundsAt(spec, spec.schedules ?? [], since), since };
   }
+}
+
+/** Of a file that isn't valid, the message has its lines. */
+function inOneLine({ message }: ProcmanError): string {
+  const [first = "", ...others] = message.split("\n");
+  return others.length === 0 ? first : `${first}; "procman validate" shows it`;
+}
+
+/** Whether anything of its load is known. */
+function isKnown({ loads }: ScaleSample, { targets }: ScalePolicy): boolean {
+  return targets.length === 0 || targets.some(({ name }) => loads.has(name));
 }
 
 function rangeText({ targets, schedules }: ScaleSpec, { min, max }: SizeBounds): string {

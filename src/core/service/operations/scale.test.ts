@@ -482,6 +482,25 @@ test("a decision about the load is noted with its reason, and the next service k
   assert.equal(next.service.scaler.isPinned("web"), false);
 });
 
+test("instances that are removed are told who asked for fewer: a caller, or the load", async (context) => {
+  const rig = await serving(context, folder(context), [scaled(4)]);
+  rig.scale(3);
+  const reason = "5 connections an instance: 2 instances were enough for 300 s";
+  rig.service.scaler.scale("web", { instances: 2 }, CALLER, { ...DECISION, from: 3, to: 2, reason });
+  rig.write(scaled(1));
+  void rig.service.reloads.reload("test");
+  await new Promise((resolve) => setImmediate(resolve));
+  const told = await eventually(() => {
+    const lines = rig.channel.printed.filter((text) => text.startsWith("being removed: "));
+    return lines.length === 3 ? lines : undefined;
+  });
+  assert.deepEqual(told, [
+    `being removed: its cluster was scaled from 4 to 3 by ${CALLER.consumer}`,
+    `being removed: its cluster was scaled from 3 to 2: ${reason}`,
+    "being removed: no longer in the configuration",
+  ]);
+});
+
 test("a number by hand pins a cluster with scale, also the number that it has, also after a kill, until auto", async (context) => {
   const stateDir = folder(context);
   const rig = await serving(context, stateDir, [scaled(2), other("db")]);

@@ -8,6 +8,7 @@ import { diff } from "../../config/diff.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { ConfigurationError } from "../../config/problems.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
+import type { RequestRecord } from "../../contract/causes.ts";
 import type { Caller, Scaling } from "../../contract/control.ts";
 import { groupNamed } from "../../contract/groups.ts";
 import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
@@ -31,6 +32,8 @@ type Resizing = {
   readonly id: string;
   readonly to: number;
   readonly before: readonly ProcessSpec[];
+  /** Why its load or a schedule asks for it; undefined: the caller does. */
+  readonly reason?: string | undefined;
   readonly read?: CountedConfig | undefined;
 };
 
@@ -47,6 +50,7 @@ export class Scaler {
   readonly #context: OperationContext;
   readonly #source: ConfigSource | undefined;
   #counts: InstanceCounts = new Map();
+  #request: RequestRecord | undefined;
 
   /** `source`: absent: there is no configuration file. */
   constructor(context: OperationContext, source: ConfigSource | undefined) {
@@ -107,7 +111,7 @@ export class Scaler {
     const isPinned = first.scale !== undefined && decision === undefined;
     if (to === before.length && !isPinned) return this.#resultOf([], []);
     return this.#carryOut(
-      { id, to, before },
+      { id, to, before, reason: decision?.reason },
       caller,
       compact({ decision, ...(isPinned && { pinned: true as const }) }),
     );
@@ -136,11 +140,11 @@ export class Scaler {
   }
 
   #carryOut(
-    { id, to, before, read = this.#readInstances(id, to) }: Resizing,
+    { id, to, before, reason, read = this.#readInstances(id, to) }: Resizing,
     caller: Caller,
     known: Pick<InstanceCount, "decision" | "pinned">,
   ): ScaleResult {
-    const { activeConfig, specs, supervisor, incidents } = this.#context;
+    const { activeConfig, specs, supervisor } = this.#context;
     const processes = before.map((spec) => supervisor.find(spec.id));
     const { found, configured } = read;
     const instances = instancesIn(found, id);
@@ -148,16 +152,26 @@ export class Scaler {
     const addedSpecs = instances.slice(before.length);
     this.#checkConflicts(id, to, addedSpecs);
     const removed = processes.slice(to);
-    for (const process of removed) incidents.recordRequester(process.id, caller);
     const isRunning = processes.some(({ states }) => states.some(isUnderWay));
     this.#setCounts(new Map(this.#counts).set(id, { desired: to, configured, ...known }));
-    activeConfig.apply(withInstances(specs.config, id, found));
+    const request = { kind: "scaled", from: before.length, to } as const;
+    this.#request = { ...request, ...(reason === undefined ? { by: caller.consumer } : { reason }) };
+    try {
+      activeConfig.apply(withInstances(specs.config, id, found));
+    } finally {
+      this.#request = undefined;
+    }
     const added = addedSpecs.map((spec) => supervisor.find(spec.id));
     if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed(false);
     return this.#resultOf(
       added.filter(({ isIdle }) => !isIdle),
       removed,
     );
+  }
+
+  /** Why instances are being removed in this turn; undefined: no cluster is being scaled. */
+  get request(): RequestRecord | undefined {
+    return this.#request;
   }
 
   /** The number that was requested for this cluster, as long as the file has the same; undefined: none. */

@@ -1,12 +1,13 @@
 /** Log lines of what happens to a process beside the transitions of its slots, in one sentence each. */
 import { hostTime } from "../../base/time-stamp.ts";
 import type { RequestRecord } from "../../contract/causes.ts";
-import { filesText } from "../../contract/words.ts";
+import { filesText, requestText } from "../../contract/words.ts";
 import type { ChangeEffect } from "../../supervisor/definition.ts";
 import type { ProcessEvent } from "../../supervisor/process-notice.ts";
 import { info, type LogLine, warn } from "../log-line.ts";
 
-export function messageForEvent(event: ProcessEvent): LogLine {
+/** `scaling`: why instances are being removed from a cluster now; undefined: because of the file. */
+export function messageForEvent(event: ProcessEvent, scaling?: RequestRecord): LogLine {
   switch (event.type) {
     case "blocked":
       return info("blocked: no restart, no scheduled start until it is unblocked");
@@ -33,7 +34,7 @@ export function messageForEvent(event: ProcessEvent): LogLine {
     case "watch":
       return fileChangeMessage(event);
     case "removed":
-      return info(`${event.isIdle ? "removed" : "being removed"}: no longer in the configuration`);
+      return info(`${event.isIdle ? "removed" : "being removed"}: ${requestText(scaling ?? { kind: "removed" })}`);
     default:
       return event satisfies never;
   }
@@ -78,8 +79,8 @@ function fileChangeMessage({ effect, ...change }: ProcessEvent & { readonly type
 }
 
 /** Why the present run is ended; undefined: the notice ends none. */
-export function requestOf(event: ProcessEvent): RequestRecord | undefined {
-  if (event.type === "removed") return { kind: "removed" };
+export function requestOf(event: ProcessEvent, scaling?: RequestRecord): RequestRecord | undefined {
+  if (event.type === "removed") return scaling ?? { kind: "removed" };
   if (event.type === "follows") return { kind: "dependency", process: event.id };
   if (event.type === "changed" && event.effect === "restarts") return { kind: "configuration" };
   if (event.type !== "watch" || event.effect !== "restarts") return undefined;

@@ -1,9 +1,10 @@
 /** Makes the incident of a run from the transition that ended it: how it ended, why, and what follows. */
 import { compact } from "../../base/compact.ts";
 import type { DecisionRecord, EndRecord, RequestRecord } from "../../contract/causes.ts";
-import type { Incident } from "../../contract/run-summary.ts";
+import type { Incident, RunEnd } from "../../contract/run-summary.ts";
 import { decisionText, reasonText } from "../../contract/words.ts";
 import { coreOf } from "../../os/core-dump.ts";
+import type { Process } from "../../supervisor/process.ts";
 import { isSuccess } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { ExitInfo, Occupied } from "../../supervisor/states.ts";
@@ -59,7 +60,7 @@ export function incidentOf(
   transition: Transition,
   ending: ExitInfo,
   context: IncidentContext,
-): Omit<Incident, "metrics"> {
+): Omit<RunEnd, "metrics"> {
   const { slot, input } = transition;
   const from = transition.from as EndedRun;
   const cause = causeOf(from, ending, context);
@@ -84,6 +85,12 @@ export function incidentOf(
     next,
     lines: [],
   });
+}
+
+/** Ids under which incidents of these are kept, when `asked` was named: also those of clusters, but not for an instance alone. */
+export function recordedIds(processes: readonly Process[], asked: string): readonly string[] {
+  const clusters = processes.flatMap(({ id, definition }) => (id === asked ? [] : (definition.cluster ?? [])));
+  return [...processes.map(({ id }) => id), ...new Set(clusters)];
 }
 
 /** Whether it may have failed because another program has its port. */
@@ -115,7 +122,7 @@ function startOf(from: EndedRun): number | undefined {
 
 /** Although its code isn't 0. */
 function countsAsSuccess(
-  cause: Incident["cause"],
+  cause: RunEnd["cause"],
   ending: ExitInfo,
   { messageContext: { policy } }: IncidentContext,
 ): boolean {
@@ -126,7 +133,7 @@ function causeOf(
   from: EndedRun,
   ending: ExitInfo,
   { shutdownReason, request, claimOomKill }: IncidentContext,
-): Incident["cause"] {
+): RunEnd["cause"] {
   if (ending.kind === "unstartable") return "unstartable";
   if (isStoppedFor(from, "operator"))
     return shutdownReason !== undefined && request === undefined ? "shutdown" : "operator";

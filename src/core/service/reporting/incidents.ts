@@ -3,7 +3,7 @@ import type { RequestRecord } from "../../contract/causes.ts";
 import type { Caller } from "../../contract/control.ts";
 import type { LogEntry } from "../../contract/records.ts";
 import { endedRun } from "../../contract/run-history.ts";
-import type { Incident, RunSummary } from "../../contract/run-summary.ts";
+import { type Incident, isRunEnd, type RunSummary } from "../../contract/run-summary.ts";
 import { type AdmittedIncident, IncidentLimit } from "../../incidents/incident-limit.ts";
 import { IncidentLog, type IncidentLogEntry } from "../../incidents/incident-log.ts";
 import { OomKills } from "../../os/oom.ts";
@@ -103,7 +103,8 @@ export class ServiceIncidents implements Subsystem {
     this.#incidentLog = new IncidentLog(
       specs.config.stateDir,
       (problem) => log.warn(problem),
-      () => new Set(specs.config.processes.map(({ id }) => id)),
+      () =>
+        new Set(specs.config.processes.flatMap(({ id, cluster }) => (cluster === undefined ? [id] : [id, cluster.id]))),
     );
   }
 
@@ -171,7 +172,18 @@ export class ServiceIncidents implements Subsystem {
   async ended(ids: readonly string[]): Promise<readonly RunSummary[]> {
     this.#write();
     const lists = await inBatches(ids, (id) => this.#incidentLog.read(id));
-    return lists.flat().map(({ incident, slot }) => endedRun(incident, slot));
+    return lists.flat().flatMap(({ incident, slot }) => (isRunEnd(incident) ? [endedRun(incident, slot)] : []));
+  }
+
+  /** One that is not the end of a run, written at once. It replaces one of the same process and time. */
+  write(incident: Incident): void {
+    this.#incidentLog.append({ slot: incident.process, incident });
+    this.#sources.onWritten(incident);
+  }
+
+  /** The latest one on disk. */
+  latest(id: string): Incident | undefined {
+    return this.#incidentLog.latest(id);
   }
 
   stopped(): void {

@@ -1,5 +1,5 @@
 /** Incidents grouped by what happened, the newest group first. Pure. */
-import type { Incident } from "../../../core/contract/run-summary.ts";
+import { type Incident, isRunEnd } from "../../../core/contract/run-summary.ts";
 import { CAUSE_NAMES } from "../../../core/contract/why.ts";
 import { errorLineOf, withoutNumbers } from "./error-line.ts";
 
@@ -19,11 +19,12 @@ export type IncidentGroup = {
 /** The dashboard keeps this many. */
 export const INCIDENTS_LIMIT = 300;
 
-/** Newest first. An incident may come twice: in the answer of procman, and as an event. */
+/** Newest first. An incident may come twice: in the answer of procman, and as an event. Refused growth comes again when it is over. */
 export function withIncident(known: readonly Incident[], incident: Incident): readonly Incident[] {
   const isSame = (each: Incident): boolean =>
     each.process === incident.process && each.run === incident.run && each.time === incident.time;
-  return known.some(isSame) ? known : [incident, ...known].slice(0, INCIDENTS_LIMIT);
+  if (!known.some(isSame)) return [incident, ...known].slice(0, INCIDENTS_LIMIT);
+  return isRunEnd(incident) ? known : known.map((each) => (isSame(each) ? incident : each));
 }
 
 export type IncidentFilter = {
@@ -58,7 +59,7 @@ function groupOf(key: string, members: readonly Incident[]): IncidentGroup {
     key,
     process: newest.process,
     cause: causeText(newest),
-    errorLine: errorLineOf(newest) ?? newest.end?.message,
+    errorLine: errorLineOf(newest) ?? newest.end?.message ?? (isRunEnd(newest) ? undefined : newest.reason),
     incidents: members,
     count: countOf(members),
   };

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { hostTime } from "../../../core/base/time-stamp.ts";
-import type { Incident } from "../../../core/contract/run-summary.ts";
+import { type Incident, isRunEnd } from "../../../core/contract/run-summary.ts";
 import { groupsOf, INCIDENTS_LIMIT, type IncidentGroup } from "../model/incident-groups.ts";
 import { useApp, useNow, useObserved } from "../parts/app-context.ts";
 import { Icon } from "../parts/icons.tsx";
@@ -134,7 +134,8 @@ function EarlierIncident({ incident }: { readonly incident: Incident }): JSX.Ele
   const { time, run, process, reason, leftOut } = incident;
   return (
     <li>
-      <time dateTime={time}>{hostTime(Date.parse(time))}</time> run {run} {reason}
+      <time dateTime={time}>{hostTime(Date.parse(time))}</time> {isRunEnd(incident) && `run ${run} `}
+      {reason}
       {leftOut === undefined ? "" : `, and ${leftOut} before it, too fast to be recorded`}.{" "}
       <a href={logAddress(incident)} aria-label={`Log of ${process} at ${time}`}>
         Log

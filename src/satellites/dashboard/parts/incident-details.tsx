@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { printableOutput } from "../../../core/base/printable.ts";
 import { size } from "../../../core/base/quantity.ts";
 import { hostTime } from "../../../core/base/time-stamp.ts";
-import type { Incident } from "../../../core/contract/run-summary.ts";
+import { type Incident, isRunEnd } from "../../../core/contract/run-summary.ts";
 import { hashOf } from "../model/page-address.ts";
 import { ScrollArea } from "./scroll-area.tsx";
 
@@ -21,7 +21,7 @@ export function IncidentDetails({ incident }: { readonly incident: Incident }): 
   return (
     <div class="incident">
       <p>
-        <time dateTime={time}>{hostTime(Date.parse(time))}</time>: run {run} of{" "}
+        <time dateTime={time}>{hostTime(Date.parse(time))}</time>: {isRunEnd(incident) && `run ${run} of `}
         <a href={hashOf("process", {}, process)}>{process}</a>
         {pid === undefined ? "" : ` (pid ${pid})`} {reason}.{by === undefined ? "" : ` Asked by ${by}.`}
       </p>

@@ -1,7 +1,7 @@
 /** Why a process is in its state: one sentence and the error that it printed; the rest of `procman why` folds open. */
 import type { JSX } from "preact";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
-import type { Incident } from "../../../core/contract/run-summary.ts";
+import { type Incident, isRunEnd } from "../../../core/contract/run-summary.ts";
 import { adviceOf, explain, explainSize } from "../../../core/contract/why.ts";
 import { errorLineOf } from "../model/error-line.ts";
 import { countOf, isWanted } from "../model/incident-groups.ts";
@@ -21,13 +21,19 @@ type WhyBoxProps = {
 export function WhyBox({ record, incidents, now }: WhyBoxProps): JSX.Element {
   const isBad = worstToneOf(record) === "bad";
   const sentences = explain(record, incidents, now);
-  const unwanted = incidents.filter((each) => !isWanted(each) && now - Date.parse(each.time) < RECENT_MS);
+  const unwanted = incidents
+    .filter(isRunEnd)
+    .filter((each) => !isWanted(each) && now - Date.parse(each.time) < RECENT_MS);
   const [last] = unwanted;
   const errorLine = last === undefined ? undefined : errorLineOf(last);
   return (
     <div class={isBad ? "why bad" : "why"}>
       <p>{sentences[0]}</p>
-      {explainSize(record)
+      {explainSize(
+        record,
+        incidents.filter((each) => !isRunEnd(each)),
+        now,
+      )
         .slice(1)
         .map((text) => (
           <p key={text} class="muted">

@@ -1,6 +1,6 @@
-/** Detects crashes, exhaustion and recovery in events and incidents; its state survives a restart. */
+/** Detects crashes, exhaustion, refused growth and recovery in events and incidents; its state survives a restart. */
 import type { ProcessRecord } from "../../../core/contract/records.ts";
-import type { Incident } from "../../../core/contract/run-summary.ts";
+import { type Incident, isRunEnd, type RunEnd } from "../../../core/contract/run-summary.ts";
 import { isExhausted, isRunning } from "../../../core/contract/status-sets.ts";
 import type { MessageKind } from "../../../core/plugins/shipped/notify-options.ts";
 import type { MessageEvent } from "./message-batcher.ts";
@@ -22,7 +22,7 @@ export type CrashMonitorOptions = {
   readonly notify: (event: MessageEvent) => void;
 };
 
-const CRASHES: ReadonlySet<Incident["cause"]> = new Set([
+const CRASHES: ReadonlySet<RunEnd["cause"]> = new Set([
   "exit",
   "signal",
   "out-of-memory",
@@ -82,6 +82,7 @@ export class CrashMonitor {
 
   onIncident(incident: Incident): void {
     const { process, run } = incident;
+    if (!isRunEnd(incident)) return this.#reportGrowth(incident);
     this.#incidentRuns.set(process, run);
     this.#report(incident);
     if (this.#waiting.get(process)?.run === run) this.#release(process);
@@ -109,7 +110,20 @@ export class CrashMonitor {
     for (const id of [...this.#waiting.keys()]) this.#release(id);
   }
 
-  #report({ process, run, cause, code, success, reason, decision, time, leftOut = 0 }: Incident): void {
+  /** When it is refused, and when that is over: the incident of that time comes twice. */
+  #reportGrowth({ process, time, reason, decision, ended }: Incident): void {
+    const latest = this.#latest.get(process) ?? this.#options.state.since;
+    if (!this.#isWanted(process)) return;
+    if (time > latest) {
+      this.#latest.set(process, time);
+      this.#down.add(process);
+      this.#notify({ kind: "growth", process, time, text: reason, times: 1 });
+    }
+    if (ended === undefined || !this.#down.delete(process)) return;
+    this.#notify({ kind: "recovered", process, time: ended, text: decision, times: 1 });
+  }
+
+  #report({ process, run, cause, code, success, reason, decision, time, leftOut = 0 }: RunEnd): void {
     // Already reported: an incident may come both as an event and from the stored incidents.
     if (time <= (this.#latest.get(process) ?? this.#options.state.since)) return;
     this.#latest.set(process, time);

@@ -140,6 +140,27 @@ test("each crash that was not requested is reported once, as are exhaustion and 
   mock.timers.reset();
 });
 
+test("refused growth is reported once while it lasts, and when it is over", () => {
+  const messages: string[] = [];
+  const monitor = new CrashMonitor({
+    ...{ state: { since: "2026-01-01T00:00:00.000Z", latest: {}, down: [], exhausted: [] }, recoveredMs: 5_000 },
+    ...{ kinds: new Set(["crash", "exhausted", "growth", "recovered"]), processes: new Set(["web"]) },
+    notify: ({ process, kind, text }) => void messages.push(`${process} ${kind}: ${text}`),
+  });
+  const refused = incident({
+    run: 0,
+    cause: "growth-refused",
+    reason: "stays at 4: x",
+    decision: "no instance is added",
+  });
+  const over = { ...refused, ended: "2026-01-01T00:01:01.000Z", decision: "it has 5 instances now" };
+  for (const each of [refused, refused, { ...refused, process: "other" }]) monitor.onIncident(each);
+  assert.deepEqual(messages.splice(0), ["web growth: stays at 4: x"]);
+  for (const each of [over, over]) monitor.onIncident(each);
+  assert.deepEqual(messages.splice(0), ["web recovered: it has 5 instances now"]);
+  assert.deepEqual(monitor.state.down, []);
+});
+
 test("exhaustion is reported after the crashes before it: it waits for the incident of its run, for 3 seconds at most", (context) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   context.after(() => mock.timers.reset());

@@ -1,4 +1,4 @@
-/** `procman/notify`: tells people of crashes, exhausted restarts and recoveries. */
+/** `procman/notify`: tells people of crashes, exhausted restarts, refused growth and recoveries. */
 import { hostname } from "node:os";
 import { list, map, openObject, string } from "../../../core/base/schema.ts";
 import type { StateRecord } from "../../../core/contract/state-record.ts";

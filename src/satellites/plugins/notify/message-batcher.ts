@@ -84,9 +84,10 @@ export type Message = { readonly title: string; readonly text: string; readonly 
 const WORDS: Readonly<Record<MessageKind, string>> = {
   crash: "crashed",
   exhausted: "exhausted",
+  growth: "refused growth",
   recovered: "recovered",
 };
-const ORDER: readonly MessageKind[] = ["exhausted", "crash", "recovered"];
+const ORDER: readonly MessageKind[] = ["exhausted", "crash", "growth", "recovered"];
 /** Most lines of a message; of further ones only the number is given. */
 const MAX_LINES = 20;
 
