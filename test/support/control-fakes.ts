@@ -12,7 +12,7 @@ import type {
   TelemetryReport,
 } from "../../src/core/contract/records.ts";
 import { endedRun } from "../../src/core/contract/run-history.ts";
-import type { RunEnd, RunSummary } from "../../src/core/contract/run-summary.ts";
+import type { RunIncident, RunSummary } from "../../src/core/contract/run-summary.ts";
 import type { ScopedQuery } from "../../src/core/log-store/filter.ts";
 import type { FlushRequest } from "../../src/core/service/log-flushes.ts";
 import type { ProcessObservation } from "../../src/core/service/reporting/process-records.ts";
@@ -142,8 +142,8 @@ export class FakeReporting {
     return this.points;
   }
 
-  async of([id = ""]: readonly string[], limit = 2): Promise<readonly RunEnd[]> {
-    const incident: RunEnd = {
+  async of([id = ""]: readonly string[], limit = 2): Promise<readonly RunIncident[]> {
+    const incident: RunIncident = {
       time: TIME,
       process: id,
       run: 1,

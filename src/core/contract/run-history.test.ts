@@ -4,12 +4,12 @@ import { test } from "node:test";
 import type { ProcmanError } from "../base/errors.ts";
 import type { ProcessRecord } from "./records.ts";
 import { endedRun, lastRuns, runPage, runUnderWay } from "./run-history.ts";
-import type { RunEnd, RunSummary } from "./run-summary.ts";
+import type { RunIncident, RunSummary } from "./run-summary.ts";
 
 const START = Date.UTC(2026, 5, 1);
 const at = (second: number): string => new Date(START + second * 1_000).toISOString();
 
-function incident(run: number, more: Partial<RunEnd> = {}): RunEnd {
+function incident(run: number, more: Partial<RunIncident> = {}): RunIncident {
   const known = {
     time: at(run * 10 + 5),
     started: at(run * 10),

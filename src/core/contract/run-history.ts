@@ -1,13 +1,20 @@
 /** The runs of processes, newest first: those that are not over, and those whose ends are recorded. */
 import { invalid } from "./query.ts";
 import type { ProcessRecord } from "./records.ts";
-import { type Incident, isRunEnd, type RunEnd, type RunPage, type RunQuery, type RunSummary } from "./run-summary.ts";
+import {
+  type Incident,
+  isRunEnd,
+  type RunIncident,
+  type RunPage,
+  type RunQuery,
+  type RunSummary,
+} from "./run-summary.ts";
 
 const DEFAULT_LIMIT = 20;
 
 /** A run that has ended. `slot`: present if it overlapped another run. */
 export function endedRun(
-  { time, lines: _, metrics: __, decision: ___, next: ____, ...incident }: RunEnd,
+  { time, lines: _, metrics: __, decision: ___, next: ____, ...incident }: RunIncident,
   slot?: string,
 ): RunSummary {
   const { started } = incident;

@@ -6,9 +6,9 @@ import { CAUSES, DECISION, END, type EndRecord, INCIDENT_CAUSES } from "./causes
 export type { Incident, RunSummary } from "../../../generated/records.ts";
 
 /** An incident that is the end of a run. */
-export type RunEnd = Incident & { readonly cause: EndRecord["kind"] };
+export type RunIncident = Incident & { readonly cause: EndRecord["kind"] };
 
-export function isRunEnd(incident: Incident): incident is RunEnd {
+export function isRunEnd(incident: Incident): incident is RunIncident {
   return incident.cause !== "growth-refused";
 }
 

@@ -7,7 +7,7 @@ import type { HistoryEntry } from "./history-record.ts";
 import { saysLimitRefused } from "./limits.ts";
 import { isChange } from "./plan.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
-import { type Incident, isRunEnd, type RunEnd } from "./run-summary.ts";
+import { type Incident, isRunEnd, type RunIncident } from "./run-summary.ts";
 import { hasFailed, isAsleep, isRunning, isSkipped } from "./status-sets.ts";
 import { troubleText, whatFollowed } from "./words.ts";
 
@@ -38,7 +38,7 @@ export type UnendedRun = {
   readonly booted?: string;
 };
 
-type Advice = { readonly [Cause in RunEnd["cause"]]: (incident: Incident) => string | undefined };
+type Advice = { readonly [Cause in RunIncident["cause"]]: (incident: Incident) => string | undefined };
 
 /** Changes of the configuration, newest first; none for a token that doesn't see them, or from a procman that doesn't keep them. */
 export async function keptChanges(control: Pick<Control, "history">): Promise<readonly HistoryEntry[]> {
@@ -295,7 +295,7 @@ function sinceChange(id: string, recent: readonly Incident[], changes: readonly 
   ];
 }
 
-export function adviceOf(record: ProcessRecord, last: RunEnd | undefined): string[] {
+export function adviceOf(record: ProcessRecord, last: RunIncident | undefined): string[] {
   if (last === undefined || !isFailure(last)) return [];
   // It has been started since.
   if (last.cause === "unstartable" && isRunning(record)) return [];

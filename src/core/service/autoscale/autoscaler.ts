@@ -214,7 +214,7 @@ export class Autoscaler implements Subsystem {
     events.publishScaled(id, { from, to, text });
   }
 
-  /** It isn't refused anything. */
+  /** Ends the refusal: the cluster has what it needs, or its load decides nothing. */
   #settle(id: string, cluster: ScaledCluster, why: string): void {
     cluster.refusal = undefined;
     this.#growth.close(id, why);
@@ -242,7 +242,7 @@ export class Autoscaler implements Subsystem {
   }
 }
 
-/** Of a file that isn't valid, the message has its lines. */
+/** The first line alone: the message about a file that isn't valid has more. */
 function inOneLine({ message }: ProcmanError): string {
   const [first = "", ...others] = message.split("\n");
   return others.length === 0 ? first : `${first}; "procman validate" shows it`;

@@ -39,7 +39,7 @@ export class GrowthIncidents {
     for (const cluster of this.#known.keys()) this.close(cluster, decision);
   }
 
-  /** Of one that isn't known yet, what an earlier service has written: it was killed, or handed over. */
+  /** The latest one; an earlier service, which was killed or handed over, may have written it. */
   #latest(cluster: string): Known | undefined {
     if (!this.#known.has(cluster)) {
       const incident = this.#incidents.latest(cluster);

@@ -1,7 +1,7 @@
 /** Makes the incident of a run from the transition that ended it: how it ended, why, and what follows. */
 import { compact } from "../../base/compact.ts";
 import type { DecisionRecord, EndRecord, RequestRecord } from "../../contract/causes.ts";
-import type { Incident, RunEnd } from "../../contract/run-summary.ts";
+import type { Incident, RunIncident } from "../../contract/run-summary.ts";
 import { decisionText, reasonText } from "../../contract/words.ts";
 import { coreOf } from "../../os/core-dump.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -60,7 +60,7 @@ export function incidentOf(
   transition: Transition,
   ending: ExitInfo,
   context: IncidentContext,
-): Omit<RunEnd, "metrics"> {
+): Omit<RunIncident, "metrics"> {
   const { slot, input } = transition;
   const from = transition.from as EndedRun;
   const cause = causeOf(from, ending, context);
@@ -122,7 +122,7 @@ function startOf(from: EndedRun): number | undefined {
 
 /** Although its code isn't 0. */
 function countsAsSuccess(
-  cause: RunEnd["cause"],
+  cause: RunIncident["cause"],
   ending: ExitInfo,
   { messageContext: { policy } }: IncidentContext,
 ): boolean {
@@ -133,7 +133,7 @@ function causeOf(
   from: EndedRun,
   ending: ExitInfo,
   { shutdownReason, request, claimOomKill }: IncidentContext,
-): RunEnd["cause"] {
+): RunIncident["cause"] {
   if (ending.kind === "unstartable") return "unstartable";
   if (isStoppedFor(from, "operator"))
     return shutdownReason !== undefined && request === undefined ? "shutdown" : "operator";

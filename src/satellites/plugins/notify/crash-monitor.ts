@@ -1,6 +1,6 @@
 /** Detects crashes, exhaustion, refused growth and recovery in events and incidents; its state survives a restart. */
 import type { ProcessRecord } from "../../../core/contract/records.ts";
-import { type Incident, isRunEnd, type RunEnd } from "../../../core/contract/run-summary.ts";
+import { type Incident, isRunEnd, type RunIncident } from "../../../core/contract/run-summary.ts";
 import { isExhausted, isRunning } from "../../../core/contract/status-sets.ts";
 import type { MessageKind } from "../../../core/plugins/shipped/notify-options.ts";
 import type { MessageEvent } from "./message-batcher.ts";
@@ -22,7 +22,7 @@ export type CrashMonitorOptions = {
   readonly notify: (event: MessageEvent) => void;
 };
 
-const CRASHES: ReadonlySet<RunEnd["cause"]> = new Set([
+const CRASHES: ReadonlySet<RunIncident["cause"]> = new Set([
   "exit",
   "signal",
   "out-of-memory",
@@ -123,7 +123,7 @@ export class CrashMonitor {
     this.#notify({ kind: "recovered", process, time: ended, text: decision, times: 1 });
   }
 
-  #report({ process, run, cause, code, success, reason, decision, time, leftOut = 0 }: RunEnd): void {
+  #report({ process, run, cause, code, success, reason, decision, time, leftOut = 0 }: RunIncident): void {
     // Already reported: an incident may come both as an event and from the stored incidents.
     if (time <= (this.#latest.get(process) ?? this.#options.state.since)) return;
     this.#latest.set(process, time);
