@@ -282,7 +282,7 @@ export type ProcessConfiguration = {
   /** Port that it listens on; it finds it in PORT, unless env or envFile sets that, and {port} stands for it. "auto": a free port, which stays with this folder and id as long as it is free. Others write {port:ID}. */
   readonly port?: number | "auto" | null | undefined;
   /** It sleeps while it has no client: procman stops it after some time, and its next client starts it. A process without a cluster needs port, on which clients come. */
-  readonly idle?: { readonly after: number; readonly port?: number | undefined; readonly wakeTimeout?: number | undefined; readonly wakeOn?: "connect" | "data" | undefined; readonly ignore?: readonly string[] | undefined; readonly busyFile?: string | undefined } | null | undefined;
+  readonly idle?: { readonly after: number; readonly port?: number | "auto" | undefined; readonly wakeTimeout?: number | undefined; readonly wakeOn?: "connect" | "data" | undefined; readonly ignore?: readonly string[] | undefined; readonly busyFile?: string | undefined } | null | undefined;
   /** Several instances of the process, with the ids ID-1, ID-2 and so on. */
   readonly cluster?: ClusterConfiguration | null | undefined;
   /** Changes the number of instances of a cluster by its load, and by schedules. */

@@ -189,6 +189,33 @@ test("instances and the common port of a cluster have free ports, also those tha
   assert.equal((await checkout.told("pool-1")).port, ports["pool-1"]);
 });
 
+test("clients of a process that sleeps have a free port, too: others name it, it stays, and a stranger there is noticed", async (context) => {
+  const sleeper = server("web", "api", { idle: { port: "auto", after: 60 } });
+  const checkout = one(context, { processes: [sleeper, server("api", "web")] });
+  const first = checkout.start();
+  const api = await checkout.told("api");
+  const { ports } = checkout;
+  const front = ports["web:idle"] ?? 0;
+  assert.equal(new Set([front, ports.web, ports.api]).size, 3);
+  assert.equal(api.peer, String(front));
+  assert.equal((await checkout.told("web:idle")).port, ports.web, "it was woken, and has its own");
+  const rows = async (): Promise<readonly (number | undefined)[]> =>
+    (JSON.parse((await checkout.cli("ports", "--json")).out) as readonly ListedPort[]).flatMap((row) =>
+      row.checkout === checkout.folder && row.process === "web" ? [row.port] : [],
+    );
+  assert.deepEqual(await rows(), [front]);
+  assert.match((await checkout.cli("why", "web")).out, /^web runs/);
+  await first.stop();
+  await stranger(context, front);
+  const second = checkout.start();
+  await second.line(
+    new RegExp(`idle.*Found "auto": "web" gets port \\d+, as ${front}, which it had, is in use by node`),
+  );
+  assert.equal((await checkout.told("api")).peer, String(checkout.ports["web:idle"]));
+  assert.notEqual(checkout.ports["web:idle"], front);
+  assert.equal(checkout.ports.web, ports.web);
+});
+
 test("without a port that is left nothing starts, a reload changes nothing, and the error names process and range", async (context) => {
   const [small, other] = checkouts(context, 2, { portRange: "23990-23991" }) as readonly [Checkout, Checkout];
   const procman = small.start();

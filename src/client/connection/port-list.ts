@@ -2,6 +2,7 @@
 import { dirname, join } from "node:path";
 import { compact } from "../../core/base/compact.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
+import { ownerOf } from "../../core/config/configured-ports.ts";
 import type { DefinitionRecord } from "../../core/contract/definition-record.ts";
 import { PortReservations } from "../../core/os/port-reservations.ts";
 import { type RunningKeeper, runningKeepers } from "../../core/os/running-keepers.ts";
@@ -28,7 +29,8 @@ export async function listPorts(reservations = new PortReservations()): Promise<
   const reserved = reservations.all.flatMap(({ port, found }): readonly ListedPort[] => {
     if (found === "damaged")
       return [{ port, problem: `${join(reservations.folder, String(port))} is damaged; remove it` }];
-    const { process: id, stateDir, checkout } = found;
+    const { stateDir, checkout } = found;
+    const id = ownerOf(found.process);
     return known.has(JSON.stringify([stateDir, id])) ? [] : [{ port, process: id, checkout, stateDir }];
   });
   return [...running, ...reserved].sort(
@@ -48,11 +50,11 @@ async function portsOf({ name, stateDir, file }: RunningKeeper): Promise<readonl
   }
 }
 
-/** Instances of a cluster name the same common port. */
+/** Instances of a cluster name the same common port. Clients of a process that sleeps come on that, too. */
 function portsIn({ process: id, cluster = id, port, commonPort }: DefinitionRecord): readonly [string, number][] {
   return [
-    ...(commonPort === undefined ? [] : [[cluster, commonPort] satisfies [string, number]]),
     ...(port === undefined ? [] : [[id, port] satisfies [string, number]]),
+    ...(commonPort === undefined ? [] : [[cluster, commonPort] satisfies [string, number]]),
   ];
 }
 

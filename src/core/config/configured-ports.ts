@@ -17,6 +17,18 @@ export type PortField = {
 
 export type PortRange = { readonly from: number; readonly to: number };
 
+const FRONT = ":idle";
+
+/** Under which the chosen `idle.port` of a process is kept: its id is that of the port behind it. */
+export function frontId(process: string): string {
+  return `${process}${FRONT}`;
+}
+
+/** The process, instance or cluster that a port is kept for. */
+export function ownerOf(id: string): string {
+  return id.endsWith(FRONT) ? id.slice(0, -FRONT.length) : id;
+}
+
 /** As far as the file is valid. */
 export function portFields({ processes = [] }: PartialConfig, parallelism: number): readonly PortField[] {
   return processes.flatMap((process, index) =>
@@ -30,11 +42,17 @@ function fieldsOf(
   parallelism: number,
 ): readonly PortField[] {
   if (cluster === undefined) {
+    const front = [...path, "idle", "port"];
     // Its clients come on another one.
     const isBehind = written === undefined && idle?.port !== undefined;
     const value = isBehind ? "auto" : written;
-    const place = [...path, ...(isBehind ? ["idle", "port"] : ["port"])];
-    return value === undefined ? [] : [{ id: process, value, path: place, process, index: 0 }];
+    const own = { id: process, path: isBehind ? front : [...path, "port"], process, index: 0 };
+    return [
+      ...(value === undefined ? [] : [{ ...own, value }]),
+      ...(idle?.port === "auto"
+        ? [{ id: frontId(process), value: idle.port, path: front, process, index: 1 } as const]
+        : []),
+    ];
   }
   const { startPort, commonPort } = cluster;
   const common = { id: process, path: [...path, "cluster", "commonPort"], process, index: 0 };
@@ -70,9 +88,10 @@ export function namedPorts(
   { processes = [] }: PartialConfig,
   ports: ReadonlyMap<string, number>,
 ): ReadonlyMap<string, number> {
-  const fronts = processes.flatMap((process) =>
-    process?.id === undefined || process.idle?.port === undefined ? [] : [[process.id, process.idle.port] as const],
-  );
+  const fronts = processes.flatMap(({ id = "", idle } = {}) => {
+    const port = idle?.port === "auto" ? ports.get(frontId(id)) : idle?.port;
+    return port === undefined ? [] : [[id, port] as const];
+  });
   return fronts.length === 0 ? ports : new Map([...ports, ...fronts]);
 }
 

@@ -200,7 +200,7 @@ function specOf(
     ...(process.groups?.length && { groups: [...new Set([process.groups].flat())] }),
     ...(process.idle !== undefined && { idle: idleOf(process.idle, pathOf) }),
     ...(cluster !== undefined ? { cluster } : port !== undefined && { port }),
-    ...frontOf(process, ports),
+    ...frontOf(process, named),
     ...scaleOf(process, raw, parallelism),
   };
 }
@@ -334,10 +334,10 @@ function wakeOf({ wakeOn = IDLE.wakeOn.default, wakeTimeout, ignore = [] }: RawI
 /** How its clients' port is served, if it has one: that of a cluster, or of a process that sleeps. */
 function frontOf(
   { id, cluster, idle }: RawProcess,
-  ports: ConfigOrigin["ports"],
+  named: ConfigOrigin["named"],
 ): Pick<ProcessSpec, "front" | "share"> {
   const { mode, hostname = CLUSTER.hostname.default } = cluster ?? {};
-  const port = cluster === undefined ? idle?.port : ports.get(id);
+  const port = cluster === undefined && idle === undefined ? undefined : named.get(id);
   if (port === undefined) return {};
   if (mode === "share") return { share: { hostname, port } };
   const {

@@ -10,7 +10,7 @@ import { holderBeside } from "../os/port-owner.ts";
 import { PortReservations, type Reservation } from "../os/port-reservations.ts";
 import { isOfProcman } from "../os/running-keepers.ts";
 import { makeStateFolder } from "../os/state-folder.ts";
-import type { PortField, PortRange } from "./configured-ports.ts";
+import { ownerOf, type PortField, type PortRange } from "./configured-ports.ts";
 import { type Finding, show } from "./problems.ts";
 
 /** What is to be chosen for a configuration. */
@@ -186,12 +186,13 @@ function choose(
   for (const wish of wishes) {
     const { id, path } = wish;
     if (ports.has(id)) continue;
+    const owner = ownerOf(id);
     const port = candidates(wish, range, stateDir).find((each) => !used.has(each) && take(each, ownOf(wish)));
     give(wish, port ?? range.from);
     const why = lost.get(id);
-    if (port === undefined) missing.push({ path, message: nothingLeft(id, range) });
+    if (port === undefined) missing.push({ path, message: nothingLeft(owner, range) });
     else if (why !== undefined)
-      warnings.push({ path, message: `Found "auto": ${show(id)} gets port ${port}, ${why}.` });
+      warnings.push({ path, message: `Found "auto": ${show(owner)} gets port ${port}, ${why}.` });
   }
   return { ports, warnings, missing };
 }
@@ -236,7 +237,7 @@ class MachineLook {
 function reservedText(reservations: PortReservations, port: number): string {
   const found = reservations.of(port);
   if (found === "damaged") return `reserved by ${join(reservations.folder, String(port))}, which is damaged`;
-  return found === undefined ? "reserved" : `reserved for ${show(found.process)} in ${found.checkout}`;
+  return found === undefined ? "reserved" : `reserved for ${show(ownerOf(found.process))} in ${found.checkout}`;
 }
 
 /** Without the file, or with a damaged one, ports are chosen again: the same, unless others have them. */

@@ -1,4 +1,5 @@
 /** Entry: the files of a target for a configuration, and what it can't carry. */
+import { ownerOf } from "../../core/config/configured-ports.ts";
 import type { Config } from "../../core/config/spec.ts";
 import { exportCompose } from "./targets/compose-target.ts";
 import { exportHaproxy } from "./targets/haproxy.ts";
@@ -47,11 +48,13 @@ export function exportTo(target: TargetName, config: Config, project: Omit<Proje
 function portNotes({ chosenPorts = {}, processes }: Config): readonly Note[] {
   return Object.entries(chosenPorts).map(([id, port]) => {
     const spec = processes.find((each) => each.id === id);
+    const owner = ownerOf(id);
     const inCluster = spec === undefined ? "cluster.commonPort" : "cluster.startPort";
-    const field = spec !== undefined && spec.cluster === undefined ? "port" : inCluster;
+    const ofProcess = owner === id ? "port" : "idle.port";
+    const isAlone = processes.some((each) => each.id === owner && each.cluster === undefined);
     return {
-      process: id,
-      field,
+      process: owner,
+      field: isAlone ? ofProcess : inCluster,
       text: `"auto" has become ${port}, the port that it has here; check that it is free there`,
     };
   });

@@ -93,7 +93,7 @@ function numberedPorts(
   const to = (first ?? 0) + count({ ...process, cluster }, parallelism) - 1;
   const range = first === undefined ? [] : [{ from: first, to, path: [...path, "cluster", "startPort"] }];
   const common = typeof commonPort === "number" ? [single(commonPort, [...path, "cluster", "commonPort"])] : [];
-  const front = idle?.port === undefined ? [] : [single(idle.port, [...path, "idle", "port"])];
+  const front = typeof idle?.port === "number" ? [single(idle.port, [...path, "idle", "port"])] : [];
   return [...own, ...range, ...common, ...front];
 }
 

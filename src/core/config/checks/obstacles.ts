@@ -158,7 +158,7 @@ function portsOf(spec: ProcessSpec, raw: RawProcess, path: JsonPath): PortPlace[
   const { startPort, commonPort } = raw.cluster ?? {};
   return [
     ...(typeof raw.port === "number" ? [[raw.port, [...path, "port"]] as const] : []),
-    ...(raw.idle?.port === undefined ? [] : [[raw.idle.port, [...path, "idle", "port"]] as const]),
+    ...(typeof raw.idle?.port === "number" ? [[raw.idle.port, [...path, "idle", "port"]] as const] : []),
     ...(typeof commonPort === "number" ? [[commonPort, [...path, "cluster", "commonPort"]] as const] : []),
     ...(typeof startPort === "number" && cluster?.port !== undefined
       ? [[cluster.port, [...path, "cluster", "startPort"]] as const]

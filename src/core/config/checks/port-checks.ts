@@ -1,7 +1,7 @@
 /** `"auto"` and `{port:ID}`: what they can't mean. */
 import { isLoopback } from "../../base/loopback.ts";
 import { didYouMean } from "../../base/suggest.ts";
-import { portFields, rangeOf } from "../configured-ports.ts";
+import { ownerOf, portFields, rangeOf } from "../configured-ports.ts";
 import type { JsonPath } from "../document.ts";
 import { CLUSTER } from "../fields/cluster-fields.ts";
 import { instances } from "../instances.ts";
@@ -17,7 +17,7 @@ export function portErrors(
 ): readonly Finding[] {
   const { processes = [] } = config;
   const fields = portFields(config, parallelism);
-  const reference = referenceCheck(processes, new Set(fields.map(({ id }) => id)), parallelism);
+  const reference = referenceCheck(processes, new Set(fields.map(({ id }) => ownerOf(id))), parallelism);
   const ofProcesses = processes.flatMap((process = {}, index) => {
     const path = ["processes", index];
     return [...misplacedPort(process, path), ...publicPort(process, path), ...reference(process, path)];

@@ -5,7 +5,7 @@ import { type Field, type Fields, flag, hostname, matching, optional, secondsTyp
 
 const INSTANCES = 'a whole number from 1 to 1024, or "max" (one for each processor)';
 const PORT = 'a whole number from 1 to 65535, or "auto"';
-const portOrAuto = optional(union([wholeNumber(1, 65_535, PORT), literal("auto")], { allowed: PORT }));
+export const portOrAuto = optional(union([wholeNumber(1, 65_535, PORT), literal("auto")], { allowed: PORT }));
 
 /** `port` of a process without a cluster. */
 export const OWN_PORT = {

@@ -3,7 +3,8 @@ import { enumeration, optional as kept } from "../../base/schema.ts";
 import { WAKE_ON } from "../../ipc/balancer-protocol.ts";
 import { idle } from "../spec-parts.ts";
 import { MAX_SECONDS } from "../units.ts";
-import { amount, type Field, type Fields, file, listOf, notEmpty, objectOf, optional, port } from "./field.ts";
+import { portOrAuto } from "./cluster-fields.ts";
+import { amount, type Field, type Fields, file, listOf, notEmpty, objectOf, optional } from "./field.ts";
 
 const ADDRESSES = 'a list of addresses and networks, such as ["10.0.0.5", "10.1.0.0/16"]';
 
@@ -15,9 +16,9 @@ export const IDLE = {
     onChange: "live",
   },
   port: {
-    type: port,
+    type: portOrAuto,
     description:
-      "Port on which clients come, of a process without a cluster: the load balancer opens it on 127.0.0.1. The program itself listens on the field port, which is auto if it is left out.",
+      'Port on which clients come, of a process without a cluster: the load balancer opens it on 127.0.0.1. "auto": a free one, for which others write {port:ID}. The program itself listens on the field port, which is auto if it is left out.',
     onChange: "live",
   },
   wakeTimeout: {
