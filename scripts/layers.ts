@@ -181,7 +181,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 4_450,
   "core/plugins": 1_830,
   "core/probes": 435,
-  "core/service": 17_233,
+  "core/service": 17_283,
   "core/supervisor": 3_004,
   client: 857,
   "client/connection": 1_736,

@@ -89,8 +89,12 @@ test("a connection keeps it awake, and a file or a metric of its own, too", asyn
   await client.telemetry({ ...REPORT, metrics: { busy: 1 } });
   rmSync(file);
   await waitForRecord(client, "web", ({ sleep: known }) => known?.busy === "it reports that it is busy");
-  await client.telemetry({ ...REPORT, metrics: { busy: 0 } });
-  await waitForRecord(client, "web", isAsleep);
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/the service ended \(SIGKILL\); restarting it/);
+  const next = await api({ procman });
+  await waitForRecord(next, "web", ({ sleep: known }) => known?.busy === "it reports that it is busy");
+  await next.telemetry({ ...REPORT, metrics: { busy: 0 } });
+  await waitForRecord(next, "web", isAsleep);
 });
 
 test("a thousand clients that come while it wakes are all served", async (context) => {

@@ -1,6 +1,7 @@
 /** The bus of process events: each is published once, to all listeners. */
 import type { ProcessSpec } from "../config/spec.ts";
 import type { RequestRecord } from "../contract/causes.ts";
+import type { TelemetryReport } from "../contract/records.ts";
 import type { Sample } from "../metrics/sampler.ts";
 import type { ProcessEvent } from "../supervisor/process-notice.ts";
 import type { Transition } from "../supervisor/slot.ts";
@@ -29,6 +30,8 @@ export class ProcessBus {
   readonly transitions: Listeners<ReportedTransition>;
   readonly events: Listeners<ReportedEvent>;
   readonly samples: Listeners<ReportedSamples>;
+  /** What processes report of themselves. */
+  readonly reports: Listeners<TelemetryReport>;
   /** Ids of processes that were removed from the configuration and are over. */
   readonly removed: Listeners<string>;
 
@@ -36,6 +39,7 @@ export class ProcessBus {
     this.transitions = new Listeners("transitions", report);
     this.events = new Listeners("process events", report);
     this.samples = new Listeners("samples", report);
+    this.reports = new Listeners("telemetry", report);
     this.removed = new Listeners("removals", report);
   }
 }

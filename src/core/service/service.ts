@@ -146,7 +146,6 @@ export class ProcmanService {
       events,
       spawner: this.#spawner,
       sockets,
-      saysBusy: (id) => (stats.of(id).reported.telemetry?.metrics?.busy ?? 0) !== 0,
     });
     this.#parts = new OwnParts(process.ppid, this.#balancing);
     const context: OperationContext = {

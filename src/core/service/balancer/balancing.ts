@@ -30,7 +30,8 @@ import {
   withWaker,
 } from "./balancer-records.ts";
 import { ConnectionDrain } from "./drain.ts";
-import { Sleep, type SleepPorts } from "./sleep.ts";
+import { ReportedBusy } from "./reported-busy.ts";
+import { Sleep } from "./sleep.ts";
 import { Standby, withoutClients } from "./standby.ts";
 import { StrandedClients, startTurningAway } from "./stranded-clients.ts";
 import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";
@@ -40,7 +41,6 @@ type BalancingParts = {
   readonly spawner: Pick<KeeperSpawner, "sendStop">;
   /** The sockets that the keeper has passed to this service. */
   readonly sockets: InheritedSockets | undefined;
-  readonly saysBusy: SleepPorts["saysBusy"];
 };
 
 export class Balancing implements Subsystem {
@@ -57,10 +57,11 @@ export class Balancing implements Subsystem {
   readonly #stranded: StrandedClients;
   readonly #portConflicts: PortConflicts;
   readonly #drain: ConnectionDrain;
+  readonly #busy: ReportedBusy;
   readonly #sleep: Sleep;
   readonly #watchers = new Set<() => void>();
 
-  constructor(services: Services, { events, spawner, sockets, saysBusy }: BalancingParts) {
+  constructor(services: Services, { events, spawner, sockets }: BalancingParts) {
     const { bus, log } = services;
     this.#services = services;
     this.#events = events;
@@ -89,11 +90,12 @@ export class Balancing implements Subsystem {
         allListeners().reduce((sum, listener) => (listener.port === port ? sum + listener.queued : sum), 0),
       turnAway: (socket, isFirst) => this.#turnAway(socket, isFirst),
     });
+    this.#busy = new ReportedBusy(services);
     this.#sleep = new Sleep(services, {
       report: (front) => (this.identity === undefined ? undefined : this.#reports.get(front)),
       send: async () => this.#balancer?.send(),
       changed: () => this.#scheduleUpdate(),
-      saysBusy,
+      saysBusy: this.#busy.has,
     });
     this.#portConflicts = new PortConflicts(
       (id) => this.#instancePort(id),
@@ -124,6 +126,7 @@ export class Balancing implements Subsystem {
   /** Resumes the pending stops of a service that was killed, and its balancer, which the present configuration may end. */
   resume(): void {
     this.standby.resume();
+    this.#busy.resume();
     this.#drain.resume();
     if (this.#isWanted) this.apply();
   }

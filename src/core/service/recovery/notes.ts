@@ -102,6 +102,8 @@ type Contents = {
   /** Instance counts that were requested at run time, by cluster. */
   readonly ":scale": ReadonlyMap<string, InstanceCount>;
   readonly ":standby": StandbyState;
+  /** Runs that have reported that they are busy, by id of their process. */
+  readonly ":busy": Readonly<Record<string, number>>;
   readonly ":profile": ProfileState;
   readonly ":terminating": ShutdownState;
   readonly ":owed": readonly PendingStop[];
@@ -160,6 +162,7 @@ const pendingStop = openObject({
   drain: optional(boolean()),
 });
 const watchedFiles = map(openObject({ fingerprint: number(), at: number() }));
+const busy = map(count);
 const standby = openObject({ sizes: map(count), runs: map(number()) });
 const attempts = map(number());
 const pluginThreads = openObject({ at: number() });
@@ -199,6 +202,10 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
     encode: (content) => content,
     decode: (value) => (matches(value, standby) ? value : undefined),
   }),
+  ":busy": plain({
+    encode: (content) => content,
+    decode: (value) => (matches(value, busy) ? value : undefined),
+  }),
   ":profile": plain({
     encode: (content) => content,
     decode: (value) => (matches(value, profileState) ? { profile: value.profile, ofRun: value.ofRun } : undefined),
@@ -235,7 +242,7 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
 };
 
 /** Requests at run time: they are valid until procman ends, also if that end is cut off. */
-const UNTIL_END = [":rolls", ":scale", ":standby", ":profile", ":last-reload"] as const;
+const UNTIL_END = [":rolls", ":scale", ":standby", ":busy", ":profile", ":last-reload"] as const;
 
 /** One note for each incident that is not written to its file yet. */
 const INCIDENT = ":incident ";

@@ -18,7 +18,7 @@ import type { RecordCache } from "./record-cache.ts";
 const MAX_METRICS = 50;
 
 export class ServiceEvents {
-  readonly #services: Pick<Services, "log" | "supervisor">;
+  readonly #services: Pick<Services, "bus" | "log" | "supervisor">;
   readonly #records: RecordCache;
   readonly #stats: ProcessStatsCache;
   readonly #status: () => StateRecord;
@@ -84,6 +84,7 @@ export class ServiceEvents {
     this.#services.supervisor.find(id);
     const kept = withBoundedMetrics(report);
     this.#stats.setReport(id, kept);
+    this.#services.bus.reports.publish(kept);
     this.#checkNames(kept);
     this.#log.publish({ type: "process.telemetry", report: kept });
   }
