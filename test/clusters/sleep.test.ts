@@ -9,6 +9,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
+import { busyPorts } from "../../src/core/os/listening-ports.ts";
 import { api, ask, DRAINING_SERVER, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { eventually, isAlive, type Procman, startProcman } from "../support/procman-process.ts";
@@ -30,7 +31,13 @@ async function sleeping(context: TestContext, idle: object = {}, more: object = 
   const port = await freePort();
   const web = { id: "web", cmd: `exec node ${DRAINING_SERVER}`, autostart: true, ...more };
   const procman = await startProcman(context, [{ ...web, idle: { port, after: LONG, ...idle } }]);
+  await opened(port);
   return { procman, port, client: await api({ procman }) };
+}
+
+/** Resolves once the load balancer listens there; a connection would wake it. */
+function opened(port: number): Promise<true> {
+  return eventually(() => busyPorts().has(port) || undefined);
 }
 
 const isAsleep = ({ status }: ProcessRecord): boolean => status === "asleep";
@@ -109,6 +116,7 @@ test("all instances of a cluster wake with its first client, and sleep together"
   const procman = await startProcman(context, [{ ...web, cluster: { instances: 3, startPort, commonPort: port } }]);
   const client = await api({ procman });
   await waitForRecord(client, "web", isAsleep);
+  await opened(port);
   await ask(port);
   const { instances = [] } = await waitForRecord(client, "web", ({ status }) => status === "running");
   assert.equal(instances.length, 3);
