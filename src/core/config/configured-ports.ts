@@ -20,7 +20,7 @@ export type PortRange = { readonly from: number; readonly to: number };
 const FRONT = ":idle";
 
 /** Under which the chosen `idle.port` of a process is kept: its id is that of the port behind it. */
-export function frontId(process: string): string {
+function frontId(process: string): string {
   return `${process}${FRONT}`;
 }
 
