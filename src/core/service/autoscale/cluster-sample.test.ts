@@ -73,6 +73,13 @@ test("memory is what one instance uses on average, and what is free", () => {
   assert.equal(sample([instance()]).memory, undefined);
 });
 
+test("what young instances have yet to take is not free, and what they have taken so far is no measure", () => {
+  const young = { started: secondsAgo(5) };
+  const found = sample([instance({ memoryBytes: 300 }), instance({ memoryBytes: 100, ...young }), instance(young)]);
+  assert.deepEqual(found.memory, { freeBytes: 500, instanceBytes: 300 });
+  assert.deepEqual(sample([instance({ memoryBytes: 80, ...young })]).memory, { freeBytes: 1_000, instanceBytes: 80 });
+});
+
 test("an instance fails that is down by a failure, or was restarted and doesn't stay up", () => {
   const failing = (more: Partial<ProcessRecord>) => sample([instance(), instance({ id: "web-2", ...more })]).failing;
   assert.equal(failing({ status: "backoff" }), "web-2");

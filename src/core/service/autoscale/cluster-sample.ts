@@ -5,6 +5,8 @@ import { isAsleep, isDownByFailure, isUp } from "../../contract/status-sets.ts";
 
 /** A report of telemetry that is older says nothing. Milliseconds. */
 const REPORT_AGE_MS = 60_000;
+/** A run that is shorter may not have taken its memory yet, or not been measured since. Milliseconds. */
+const SETTLED_MS = 15_000;
 /** A run that was restarted more than once in a row must last this long to count as one that stays up. Milliseconds. */
 const STAYS_UP_MS = 60_000;
 
@@ -51,10 +53,19 @@ function loadOfInstance(
   return telemetry.metrics?.[name.slice("metric:".length)];
 }
 
-function memoryRoom(serving: readonly ProcessRecord[], { freeBytes }: SampleContext): MemoryRoom | undefined {
-  const sizes = serving.flatMap(({ memoryBytes }) => memoryBytes ?? []);
-  if (sizes.length === 0) return undefined;
-  return { freeBytes, instanceBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length };
+/** What young instances have yet to take is not free. Until one has settled, the others say what an instance uses. */
+function memoryRoom(serving: readonly ProcessRecord[], { freeBytes, wall }: SampleContext): MemoryRoom | undefined {
+  const known = serving.filter(({ memoryBytes }) => memoryBytes !== undefined);
+  if (known.length === 0) return undefined;
+  const isYoung = ({ started }: ProcessRecord): boolean =>
+    started !== undefined && wall - Date.parse(started) < SETTLED_MS;
+  const settled = known.filter((instance) => !isYoung(instance));
+  const measured = settled.length === 0 ? known : settled;
+  const instanceBytes = measured.reduce((sum, { memoryBytes = 0 }) => sum + memoryBytes, 0) / measured.length;
+  const owed = serving
+    .filter(isYoung)
+    .reduce((sum, { memoryBytes = 0 }) => sum + Math.max(0, instanceBytes - memoryBytes), 0);
+  return { freeBytes: Math.max(0, freeBytes - owed), instanceBytes };
 }
 
 /** Whether it is down by a failure, or has been and has not lasted since. */
