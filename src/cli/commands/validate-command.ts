@@ -40,7 +40,10 @@ async function validate({ config: path, profile, strict = false, json = false }:
   try {
     const source = read(path, startFolder(path));
     file = source.file;
-    const config = check(source, compact({ allProfiles: true, looksAtFiles: true, isStrict: strict, profile }));
+    const options = compact({ allProfiles: true, looksAtFiles: true, isStrict: strict, profile });
+    const alone = check(source, options);
+    const instanceMemory = await memoryBeside(alone);
+    const config = instanceMemory.size === 0 ? alone : check(source, { ...options, instanceMemory });
     const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule, new Date()) }));
     const processes = eachOnce(config).length;
     if (json)
@@ -58,6 +61,25 @@ async function validate({ config: path, profile, strict = false, json = false }:
       printJson({ file, valid: false, problems: error.problems, warnings: [] });
     else if (json && error instanceof ProcmanError)
       printJson({ file, valid: false, problems: [unreadable(file, error)], warnings: [] });
+    throw error;
+  }
+}
+
+/** What an instance of each cluster that may grow uses in the procman that runs this file; empty if none does, or doesn't answer. */
+async function memoryBeside({ name, stateDir, processes }: Config): Promise<ReadonlyMap<string, number>> {
+  if (processes.every(({ scale }) => scale === undefined)) return new Map();
+  const [{ holderOf }, { connectTo }, { PATIENCE }, { instanceMemory }] = await Promise.all([
+    import("../../core/os/lock.ts"),
+    import("../../client/connection/connect.ts"),
+    import("../../client/connection/procman-list.ts"),
+    import("../../core/contract/scale-record.ts"),
+  ]);
+  if (holderOf(stateDir) === undefined) return new Map();
+  try {
+    const client = await connectTo({ name, stateDir }, "cli", PATIENCE);
+    return instanceMemory(await client.processes());
+  } catch (error) {
+    if (error instanceof ProcmanError) return new Map();
     throw error;
   }
 }

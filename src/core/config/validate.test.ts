@@ -777,7 +777,23 @@ test("a number outside of the bounds, and more memory than there is, are warning
   const ofLoad = resolveConfiguration({ processes: [process] }, { scale: () => 9 });
   assert.deepEqual(ofLoad.warnings, [], "the number is not that of the file");
   const [warning] = warningsOf({ cluster: { ...BALANCED, instances: 3 }, scale, memoryMax: "4TB" });
-  assert.match(warning ?? "", /scale\.max 8 instances of up to "4TB" need 32\.0 TB, and this machine has/);
+  assert.match(
+    warning ?? "",
+    /scale\.max 8 instances of up to "4TB" need 32\.0 TB, and \S+ GB are there: .* Lower "max"/,
+  );
+});
+
+test("with the memory that an instance uses now, more than the machine has is a warning; a limit comes first", () => {
+  const web = { id: "web", cmd: "x", autostart: true, cluster: BALANCED, scale: { max: 8, targets: { cpu: 70 } } };
+  const about = (bytes: number, more = {}): string =>
+    resolveConfiguration({ processes: [{ ...web, ...more }] }, { instanceMemory: new Map([["web", bytes]]) })
+      .warnings.map(({ path, message }) => `${path} ${message}`)
+      .join();
+  assert.match(
+    about(1e12),
+    /^processes\[0\]\.scale\.max 8 instances of 1\.0 TB, which one uses now, need 8\.0 TB, and \S+ GB are there: .*Lower "max"/,
+  );
+  assert.deepEqual([about(1e6), about(1e12, { memoryLimit: "1MB" })], ["", ""]);
 });
 
 test("scale becomes a policy with its units converted, and the time zone of the process", () => {

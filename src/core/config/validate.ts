@@ -51,6 +51,8 @@ export type CheckOptions = {
   readonly parallelism?: number;
   /** Overrides the numbers of instances, by cluster. */
   readonly scale?: Scale;
+  /** Bytes that one instance uses, by cluster, as far as procman runs it. */
+  readonly instanceMemory?: ReadonlyMap<string, number>;
   /** Chooses the ports of "auto"; if none is left, the configuration is refused. Default: `likelyPorts`, and that is a warning. */
   readonly ports?: PortChoice;
 };
@@ -136,6 +138,7 @@ function checkContextOf(options: CheckOptions): CheckContext {
     looksAtFiles = false,
     checksAccounts = true,
     startsNamed = false,
+    instanceMemory,
   } = options;
   // Called for few configurations: listing all flags of this Node takes a millisecond.
   const node = { stripsTypes: stripsTypes(), isStrippable: () => typeScriptFlags() !== undefined };
@@ -147,6 +150,7 @@ function checkContextOf(options: CheckOptions): CheckContext {
     looksAtFiles,
     checksAccounts,
     startsNamed,
+    instanceMemory,
   };
 }
 

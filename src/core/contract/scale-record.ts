@@ -1,4 +1,5 @@
 /** How a cluster with `scale` is scaled, in its record. */
+import type { ProcessRecord } from "../../../generated/records.ts";
 import { integer, literal, openObject, optional, string, time } from "../base/schema.ts";
 
 export const SCALE_RECORD = openObject(
@@ -33,3 +34,13 @@ export const SCALE_RECORD = openObject(
   },
   { description: "How a cluster with `scale` is scaled." },
 );
+
+/** Bytes that one instance uses on average, by cluster; without clusters of which none runs. */
+export function instanceMemory(records: readonly ProcessRecord[]): ReadonlyMap<string, number> {
+  return new Map(
+    records.flatMap(({ id, instances = [] }) => {
+      const sizes = instances.flatMap(({ memoryBytes }) => memoryBytes ?? []);
+      return sizes.length === 0 ? [] : [[id, sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length] as const];
+    }),
+  );
+}

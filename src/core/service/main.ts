@@ -36,7 +36,8 @@ const sockets = keepSockets();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 const args = parseArgs(process.argv.slice(2));
 const { stateDir: previousStateDir } = args;
-const source = configSource(args);
+let current: ProcmanService | undefined;
+const source = configSource(args, () => current?.instanceMemory);
 let loadError: ProcmanError | undefined;
 const config = loadConfig(args.profile);
 // An invalid file must not end supervision: a restarted service continues with the last valid configuration.
@@ -133,15 +134,10 @@ function withPreviousStateDir(found: Config): Config {
 }
 
 function newService(found: Config | undefined, link: KeeperChannel): ProcmanService | undefined {
-  return found === undefined
-    ? undefined
-    : new ProcmanService(found, link, {
-        ends: args,
-        source,
-        profile: args.profile,
-        watchFile: args.watchConfig,
-        sockets,
-      });
+  if (found === undefined) return undefined;
+  const { profile, watchConfig: watchFile } = args;
+  current = new ProcmanService(found, link, { ends: args, source, profile, watchFile, sockets });
+  return current;
 }
 
 /** With the profile that a reload has asked the previous service for; else the configuration of that service. */

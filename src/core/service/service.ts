@@ -3,6 +3,7 @@ import { RunMarkers } from "../base/run-marker.ts";
 import { noRestartBy } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
 import type { Caller, Control } from "../contract/control.ts";
+import { instanceMemory } from "../contract/scale-record.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import type { FromKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger } from "../ipc/logger-protocol.ts";
@@ -206,6 +207,11 @@ export class ProcmanService {
       this.#api,
       new IdleReport(services, stats),
     ];
+  }
+
+  /** Bytes that one instance uses now, by cluster. */
+  get instanceMemory(): ReadonlyMap<string, number> {
+    return instanceMemory(this.#reporting.records.records);
   }
 
   get config(): Config {

@@ -45,6 +45,8 @@ export type CheckContext = {
   readonly startsNamed?: boolean;
   /** Numbers of instances may be others than in the file. */
   readonly hasOverrides?: boolean;
+  /** Bytes that one instance uses, by cluster, as far as procman runs it. */
+  readonly instanceMemory?: ReadonlyMap<string, number> | undefined;
   /** Absolute paths of the main file, and of those that it includes. */
   readonly files?: readonly string[];
   /** Default: paths in the data. */

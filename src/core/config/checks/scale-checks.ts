@@ -156,22 +156,25 @@ function boundErrors(
   ];
 }
 
-/** `memory`: of this machine, in bytes. */
-type WarningContext = { readonly parallelism: number; readonly hasOverrides?: boolean; readonly memory?: number };
+/** `memory`: of this machine or, if that is less, the limit of procman's cgroup; bytes. */
+type WarningContext = {
+  readonly parallelism: number;
+  readonly hasOverrides?: boolean;
+  readonly instanceMemory?: ReadonlyMap<string, number> | undefined;
+  readonly memory?: number;
+};
 
 export function scaleWarnings(
   process: PartialProcess,
   path: JsonPath,
-  { parallelism, hasOverrides = false, memory = totalmem() }: WarningContext,
+  { parallelism, hasOverrides = false, instanceMemory, memory = allowedMemory() }: WarningContext,
 ): readonly Finding[] {
-  const { scale, memoryMax, memoryLimit = memoryMax } = process;
+  const { scale } = process;
   if (scale === undefined || process.cluster === undefined) return [];
-  const at = [...path, "scale"];
   const now = count(process, parallelism);
   const min = fewestOf(scale.min);
   const max = mostOf(scale.max, parallelism);
-  const most = count(atItsLargest(process, parallelism), parallelism);
-  const needed = memoryLimit === undefined ? 0 : most * parseSize(memoryLimit);
+  const needed = neededMemory(process, atItsLargest(process, parallelism), { parallelism, instanceMemory });
   return [
     ...(hasOverrides || (now >= min && now <= max)
       ? []
@@ -181,13 +184,33 @@ export function scaleWarnings(
             message: `Found ${show(process.cluster.instances)}; "scale" allows ${min} to ${max}: it becomes ${now < min ? min : max} once procman has started.`,
           },
         ]),
-    ...(needed <= memory
+    ...(needed === undefined || needed.bytes <= memory
       ? []
       : [
           {
-            path: [...at, "max"],
-            message: `${most} instances of up to ${show(memoryLimit)} need ${size(needed)}, and this machine has ${size(memory)}: it grows only as far as there is memory.`,
+            path: [...path, "scale", "max"],
+            message: `${needed.of} need ${size(needed.bytes)}, and ${size(memory)} are there: it grows only as far as there is memory. Lower "max", or the memory of an instance.`,
           },
         ]),
   ];
+}
+
+/** What all instances may use, by their limit or, without one, by what an instance uses now. undefined: not known. */
+function neededMemory(
+  { id = "", memoryMax, memoryLimit = memoryMax }: PartialProcess,
+  largest: PartialProcess,
+  { parallelism, instanceMemory }: Pick<WarningContext, "parallelism" | "instanceMemory">,
+): { readonly bytes: number; readonly of: string } | undefined {
+  const most = count(largest, parallelism);
+  const used = instanceMemory?.get(id);
+  if (memoryLimit !== undefined)
+    return { bytes: most * parseSize(memoryLimit), of: `${most} instances of up to ${show(memoryLimit)}` };
+  return used === undefined
+    ? undefined
+    : { bytes: most * used, of: `${most} instances of ${size(used)}, which one uses now,` };
+}
+
+function allowedMemory(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(totalmem(), limit) : totalmem();
 }

@@ -43,7 +43,11 @@ export type ConfigSourceOptions = RunSelection & {
   readonly front?: "terminal" | "plain" | undefined;
 };
 
-export function configSource(options: ConfigSourceOptions): ConfigSource {
+/** `instanceMemory`: bytes that one instance uses now, by cluster; undefined: it isn't known yet. */
+export function configSource(
+  options: ConfigSourceOptions,
+  instanceMemory: () => ReadonlyMap<string, number> | undefined = () => undefined,
+): ConfigSource {
   // undefined: nothing runs yet. Another "name" in the file doesn't change it.
   let { stateDir } = options;
   return (scale, profile, reading = "look", running = "all") => {
@@ -60,6 +64,7 @@ export function configSource(options: ConfigSourceOptions): ConfigSource {
       scale,
       looksAtFiles: reading === "check" || main !== undefined,
       included: main && included,
+      instanceMemory: instanceMemory(),
       ports,
     });
     const found = withOptions(check(main ?? readHere(options.config, startFolder(options.config)), given), options);
