@@ -166,7 +166,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/balancer": 3_535,
   "core/base": 2_078,
   "core/config": 9_170,
-  "core/contract": 4_825,
+  "core/contract": 4_836,
   "core/file-watcher": 1_180,
   "core/http": 1_724,
   "core/history": 702,

@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Client } from "../../src/client/client.ts";
@@ -120,6 +120,25 @@ test("instances that crash are no reason to add more, and why names one of them"
   );
   assert.equal(instances?.length, 3);
   await running.line(/^web +\| stays at 3: it would need \d, but web-3/);
+});
+
+test("validate, plan and reload warn of more instances than memory allows, by what one uses now", async (context) => {
+  const [held, most] = [Math.ceil(totalmem() / 1_000), 1_024];
+  const configuration = (max: number): object => ({
+    id: "web",
+    cmd: `exec node -e "globalThis.held = Buffer.alloc(${held}, 1); setInterval(() => undefined, 1e6)"`,
+    autostart: true,
+    cluster: { instances: 1 },
+    scale: { max, targets: { cpu: 70 } },
+  });
+  const running = await startProcman(context, [configuration(2) as never]);
+  const client = await api({ procman: running });
+  await waitForRecord(client, "web-1", ({ memoryBytes = 0 }) => memoryBytes > held);
+  writeFileSync(join(running.folder, "procman.json"), JSON.stringify({ processes: [configuration(most)] }));
+  for (const command of ["validate", "plan", "reload"]) {
+    const { stderr } = spawnSync(process.execPath, [BIN, command], { cwd: running.folder, encoding: "utf8" });
+    assert.match(stderr, /1024 instances of \S+ MB, which one uses now, need \S+ [GT]B, and \S+ GB are there/, command);
+  }
 });
 
 test("growth that can't be carried out is one incident of the cluster, also through a kill of the service, until it has grown", async (context) => {

@@ -302,3 +302,12 @@ test("why: growth that was refused in the last day is counted, and is no end of 
   assert.deepEqual(others, []);
   assert.deepEqual(explain(record, [refused], NOW).slice(1), ["It has not exited yet."]);
 });
+
+test("why: what keeps a process awake that could sleep, and whom it has not served in time", () => {
+  const sleep = { afterSeconds: 300, wakeOn: "connect", wakes: 2, busy: "import.lock exists", turnedAway: 2 } as const;
+  assert.deepEqual(explain({ ...record, status: "running", sleep }, [], NOW).slice(1), [
+    "It has no client, but stays awake: import.lock exists.",
+    '2 clients were turned away, as it did not come up in time ("idle.wakeTimeout").',
+    "It has not exited yet.",
+  ]);
+});

@@ -71,6 +71,7 @@ export function explain(
     ...(record.disabled
       ? [`It is disabled: it starts only by hand. "procman enable ${record.id}" lets it start by itself again.`]
       : []),
+    ...awakeNotes(record),
     ...missedStarts(record),
     ...causeCounts(recent, incidents),
     ...(last === undefined ? ["It has not exited yet."] : lastEnd(last)),
@@ -167,6 +168,16 @@ function currentState(record: ProcessRecord): string {
 function zoneText(time: string, timeZone: string | undefined): string {
   const clock = timeZone === undefined ? undefined : clockIn(timeZone, Date.parse(time));
   return clock === undefined ? "" : ` (${clock} in ${timeZone})`;
+}
+
+/** What keeps it awake, and clients for which it did not wake in time. While it sleeps, `reason` has them. */
+function awakeNotes(record: ProcessRecord): string[] {
+  const { busy, turnedAway = 0 } = (isRunning(record) && record.sleep) || {};
+  const clients = turnedAway === 1 ? "1 client was" : `${turnedAway} clients were`;
+  return [
+    ...(busy === undefined ? [] : [`It has no client, but stays awake: ${busy}.`]),
+    ...(turnedAway === 0 ? [] : [`${clients} turned away, as it did not come up in time ("idle.wakeTimeout").`]),
+  ];
 }
 
 function missedStarts({ missed }: ProcessRecord): string[] {
