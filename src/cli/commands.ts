@@ -115,7 +115,8 @@ export const GROUPS = [
       },
       list: {
         summary: "List all running procmans, wherever their files are",
-        examples: ["list", "list --json"],
+        examples: ["list", "list --json", "list --host @web"],
+        reach: "several",
         load: () => import("./commands/list-command.ts"),
       },
       ports: {
@@ -238,8 +239,8 @@ export const GROUPS = [
       },
       history: {
         summary: "List the configurations that were applied, by whom, and what each changed",
-        examples: ["history", "history show 12", "history show previous --json"],
-        reach: "api",
+        examples: ["history", "history show previous", "history --host @web"],
+        reach: "several",
         load: () => import("./commands/history-command.ts"),
       },
       diff: {
@@ -256,8 +257,8 @@ export const GROUPS = [
       },
       releases: {
         summary: "List the releases that are there",
-        examples: ["releases", "releases --json"],
-        reach: "api",
+        examples: ["releases", "releases --json", "releases --host @web"],
+        reach: "several",
         load: () => import("./commands/releases-command.ts"),
       },
       rollback: {

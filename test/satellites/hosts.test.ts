@@ -216,7 +216,7 @@ test("status shows several machines in one table; one that doesn't answer is a r
   const server = await sshServer(context);
   const { folder: here } = homeOf(context, []);
   const [one, two] = [
-    await running(context, [sleeper]),
+    await running(context, [sleeper], { releases: {} }),
     await running(context, [{ id: "mail", cmd: "sleep 1000", autostart: true }]),
   ];
   await addTo(server, here, "web1", one);
@@ -247,6 +247,21 @@ test("status shows several machines in one table; one that doesn't answer is a r
     ],
   );
   assert.equal((await run("status", "mial", "--host", "web1,web2")).code, 1);
+  const listed = await run("list", "--host", "web1,gone");
+  assert.equal(listed.code, 69);
+  assert.match(listed.out, /^HOST +NAME +STATUS +USER/);
+  assert.match(listed.out, new RegExp(`^web1 +test +running .* ${one}/procman\\.json$`, "m"));
+  assert.match(listed.out, /^gone +no answer .*Connection refused$/m);
+  const histories = await run("history", "--host", "web1,web2");
+  assert.equal(histories.code, 0, histories.err);
+  assert.match(histories.out, /^HOST +ENTRY.*\nweb1 +1 .*active.*\nweb2 +1 .*active/);
+  const releases = await run("releases", "--host", "web1,web2");
+  assert.match(
+    releases.out,
+    /^HOST +RELEASE +STATE.*\nweb1 +none.*\nweb2 +no answer .* has no "releases", which say where/,
+  );
+  const asJson = JSON.parse((await run("releases", "--host", "web1,web1", "--json")).out);
+  assert.deepEqual(asJson, [{ host: "web1", releases: [] }]);
   const several = await run("restart", "all", "--host", "web1,web2");
   assert.match(several.err, /Cannot run "procman restart" on several hosts at once/);
   await server.stop();

@@ -1,7 +1,11 @@
 /** `procman history`: lists the configurations that were applied, and shows one of them. */
 import type { Command } from "commander";
+import { checkAnswer } from "../../client/connection/checked-answer.ts";
+import { mayBeSeveral } from "../../client/connection/host-file.ts";
+import { EXIT } from "../../core/base/errors.ts";
 import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
 import { hostTime } from "../../core/base/time-stamp.ts";
+import type { Control } from "../../core/contract/control.ts";
 import type { HistoryDetail, HistoryEntry } from "../../core/contract/history-record.ts";
 import { changeText, requesterText, resultText } from "../../core/contract/history-words.ts";
 import { showKept } from "../kept-history.ts";
@@ -35,11 +39,30 @@ export function define(parent: Command): void {
 }
 
 async function list({ lines = SHOWN, json = false, ...target }: Options): Promise<void> {
+  if (target.host !== undefined && mayBeSeveral(target.host)) return listOfHosts(target.host, lines, json);
   await showKept(target, async (history) => {
     const entries = await history.history(lines);
     if (json) return void process.stdout.write(`${printableJson(entries, 2)}\n`);
     if (entries.length === 0) return void process.stderr.write("procman: no configuration was kept yet\n");
     process.stdout.write(`${columnTable(COLUMNS, entries, process.stdout)}\n`);
+  });
+}
+
+/** @throws {ProcmanError} `usage` */
+async function listOfHosts(names: string, lines: number, json: boolean): Promise<void> {
+  const { printLists } = await import("../../satellites/hosts/several-hosts.ts");
+  const question = {
+    words: ["history", "--json", "--lines", String(lines)],
+    // What is on the disk, if procman doesn't run there.
+    codes: [EXIT.done, EXIT.noDaemon],
+    check: (value: unknown) => checkAnswer("history", value),
+    ask: (client: Pick<Control, "history">) => client.history(lines),
+  };
+  await printLists(names, question, {
+    json,
+    name: "entries",
+    columns: COLUMNS,
+    missing: { none: "none", status: "RESULT", why: "WHAT CHANGED" },
   });
 }
 

@@ -2,9 +2,11 @@
 import type { Command } from "commander";
 import { type ListedProcman, listProcmans } from "../../client/connection/procman-list.ts";
 import { addressText } from "../../core/base/address-text.ts";
+import { ProcmanError } from "../../core/base/errors.ts";
 import { printableJson } from "../../core/base/printable.ts";
 import { age } from "../../core/base/quantity.ts";
 import { userName } from "../../core/os/user-names.ts";
+import { HOST_HELP } from "../config-option.ts";
 import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
 import { painterFor } from "../output/format.ts";
 
@@ -14,8 +16,10 @@ export function define(parent: Command): void {
     .description(
       "Shows all running procmans of this user, or for root those of all users, wherever their configuration files and state folders are. ATTENTION counts processes that should be up and aren't, that are not ready, or not healthy.",
     )
+    .option("--host <name>", HOST_HELP)
     .option("--json", "print the procmans as JSON")
-    .action(async ({ json = false }: { readonly json?: boolean }) => {
+    .action(async ({ host, json = false }: { readonly host?: string; readonly json?: boolean }) => {
+      if (host !== undefined) return listOfHosts(host, json);
       const found = await listProcmans();
       if (json) process.stdout.write(`${printableJson(found, 2)}\n`);
       else if (found.length === 0) process.stderr.write("procman: no procman of this user is running\n");
@@ -24,6 +28,28 @@ export function define(parent: Command): void {
         for (const { name, problem } of found)
           if (problem !== undefined) process.stderr.write(`procman: ${name}: ${problem}\n`);
     });
+}
+
+/** @throws {ProcmanError} `usage` */
+async function listOfHosts(names: string, json: boolean): Promise<void> {
+  const [{ printLists }, { checkListed }] = await Promise.all([
+    import("../../satellites/hosts/several-hosts.ts"),
+    import("../../satellites/hosts/ssh.ts"),
+  ]);
+  const question = {
+    words: ["list", "--json"],
+    check: checkListed,
+    ask: (): Promise<readonly ListedProcman[]> =>
+      Promise.reject(
+        new ProcmanError("usage", 'by the API alone "procman list" sees no other procman; "procman status" does'),
+      ),
+  };
+  await printLists(names, question, {
+    json,
+    name: "procmans",
+    columns: columnsFor(painterFor(process.stdout), true),
+    missing: { none: "none", status: "STATUS", why: "FILE" },
+  });
 }
 
 const WORDS: Readonly<Record<ListedProcman["status"], string>> = {
@@ -68,15 +94,17 @@ function farStateFolder({ configFile, stateDir, name }: ListedProcman): string {
 }
 
 function listTable(procmans: readonly ListedProcman[], screen: TableScreen): string {
-  const paint = painterFor(screen);
   const own = userName(process.geteuid?.() ?? -1);
   const isShared = procmans.some(({ user }) => user !== own);
-  const columns = COLUMNS.filter(({ title }) => title !== "USER" || isShared).map((each) =>
+  return columnTable(columnsFor(painterFor(screen), isShared), procmans, screen);
+}
+
+function columnsFor(paint: ReturnType<typeof painterFor>, isShared: boolean): readonly Column<ListedProcman>[] {
+  return COLUMNS.filter(({ title }) => title !== "USER" || isShared).map((each) =>
     each.title === "STATUS"
       ? { ...each, paint: (text: string, procman: ListedProcman) => paint(colorOf(procman), text) }
       : each,
   );
-  return columnTable(columns, procmans, screen);
 }
 
 function colorOf({ status, processes }: ListedProcman): number {

@@ -4,7 +4,18 @@ import { addressIn, type SshAddress } from "../../client/connection/host-address
 import type { NamedHost } from "../../client/connection/host-file.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
-import { boolean, list, openObject, optional, type Schema, string, type TypeOf } from "../../core/base/schema.ts";
+import {
+  boolean,
+  enumeration,
+  integer,
+  list,
+  number,
+  openObject,
+  optional,
+  type Schema,
+  string,
+  type TypeOf,
+} from "../../core/base/schema.ts";
 import { faultsOf, matches } from "../../core/base/schema-check.ts";
 import { signalCode } from "../../core/os/signal-name.ts";
 import { terminalFilter } from "./terminal-filter.ts";
@@ -26,7 +37,20 @@ const CONTROLS = "\\u0000-\\u001f\\u007f-\\u009f";
 const ABSOLUTE = string({ pattern: `^/[^${CONTROLS}]*$` });
 
 /** Output of `procman list --json` and `procman dashboard --json`. */
-const RUNNING = list(openObject({ name: string(), configFile: optional(ABSOLUTE) }));
+const RUNNING = list(
+  openObject({
+    name: string(),
+    status: enumeration(["running", "terminating", "service-down", "no-keeper"]),
+    configFile: optional(ABSOLUTE),
+    stateDir: ABSOLUTE,
+    user: string(),
+    keeper: optional(integer()),
+    service: optional(integer()),
+    uptimeSeconds: optional(number()),
+    processes: optional(openObject({ total: integer(), attention: integer() })),
+    api: optional(openObject({ hostname: string(), port: integer() })),
+  }),
+);
 const SIGN_IN = openObject({ code: string({ pattern: "^[\\w-]{20,100}$" }), socket: optional(ABSOLUTE) });
 
 /** Output of `procman releases --json`. */
@@ -94,6 +118,13 @@ export async function captureRemote(host: SshHost, words: readonly string[], may
 
 export type RemoteInstance = TypeOf<typeof RUNNING>[number];
 
+/** Whether a machine has printed a list of procmans. @throws {ProcmanError} `service-down` */
+export function checkListed(value: unknown): void {
+  const [fault] = matches(value, RUNNING) ? [] : faultsOf(value, RUNNING, "its answer");
+  if (fault !== undefined)
+    throw new ProcmanError("service-down", `Cannot understand the answer: ${fault.place} ${fault.message}`);
+}
+
 /** The procmans that run there. @throws {ProcmanError} `service-down` */
 export async function listRemote(host: SshHost, mayPrompt: boolean): Promise<readonly RemoteInstance[]> {
   return checked(host, jsonOf(host, await captureRemote(host, ["list", "--json"], mayPrompt)), RUNNING);
@@ -123,8 +154,18 @@ export function jsonOf({ name }: SshHost, { code, out, err }: SshOutput): unknow
   try {
     return JSON.parse(out);
   } catch (cause) {
-    const why = err === "" ? `it answered with code ${code} and no JSON` : err.replace(/^procman: /, "");
+    const why = err === "" ? `it answered with code ${code} and no JSON` : errorText(err);
     throw new ProcmanError("service-down", `Cannot ask ${name}: ${why}`, { cause });
+  }
+}
+
+/** What a command with `--json` has said, or any other program. */
+function errorText(said: string): string {
+  try {
+    const { error } = JSON.parse(said) as { readonly error?: { readonly message?: unknown } };
+    return typeof error?.message === "string" ? error.message : said;
+  } catch {
+    return said.replace(/^procman: /, "");
   }
 }
 
