@@ -169,7 +169,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/contract": 4_836,
   "core/file-watcher": 1_180,
   "core/http": 1_724,
-  "core/history": 702,
+  "core/history": 709,
   "core/releases": 607,
   "core/incidents": 302,
   "core/ipc": 836,

@@ -53,6 +53,21 @@ test("entries are numbered in order, newest first, and equal texts are kept once
     assert.equal(statSync(join(state, "history", name)).mode & 0o777, 0o600, name);
 });
 
+test("of several problems the first stays, and none of an entry that is applied in the end", (context) => {
+  const store = new HistoryStore(stateFolder(context));
+  for (const text of ["one", "two"]) store.add(entry({ result: "running" }), textsOf(text));
+  for (const number of [1, 2]) store.settle(number, { result: "running", problem: "it exited with code 3" });
+  store.settle(1, { result: "rolled-back", problem: "it ended soon after its start" });
+  store.settle(2, { result: "applied" });
+  assert.deepEqual(
+    store.list().map((each) => "entry" in each && [each.entry.result, each.entry.problem]),
+    [
+      ["applied", undefined],
+      ["rolled-back", "it exited with code 3"],
+    ],
+  );
+});
+
 test("what becomes of an entry replaces what was known, and its number is never used again", (context) => {
   const store = new HistoryStore(stateFolder(context));
   for (const text of ["one", "two"]) store.add(entry({ result: "running" }), textsOf(text));

@@ -109,11 +109,18 @@ export class HistoryStore {
     return number;
   }
 
-  /** Replaces what is known of an entry. Undefined: it is gone, or damaged. @throws errors of the file system */
+  /**
+   * Replaces what is known of an entry. The first problem stays, as the service after a kill knows less of it, unless the
+   * entry is applied in the end. Undefined: it is gone, or damaged.
+   *
+   * @throws errors of the file system
+   */
   settle(number: number, outcome: Pick<StoredEntry, "result" | "problem">): NumberedEntry | undefined {
     const found = this.read(number);
     if (found === undefined || !("entry" in found)) return undefined;
-    const entry = { ...found.entry, ...outcome };
+    const { problem = outcome.problem, ...before } = found.entry;
+    const { result } = outcome;
+    const entry = { ...before, result, ...(result !== "applied" && problem !== undefined && { problem }) };
     this.#write(number, entry);
     return { number, entry };
   }
