@@ -6,6 +6,7 @@ import { type TestContext, test } from "node:test";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { balancerSocket } from "../../src/core/os/balancer-socket.ts";
 import type { Failpoint } from "../../src/core/os/failpoint.ts";
+import { busyPorts } from "../../src/core/os/listening-ports.ts";
 import { monotonicMs } from "../programs/run-diary.mjs";
 import { ask, DRAINING_SERVER } from "../support/cluster-rig.ts";
 import { type FaultRig, folderFor, pointsIn, startRig, successor } from "../support/fault-rig.ts";
@@ -28,6 +29,8 @@ async function sleeping(
   const processes = [{ ...web, idle: { port, after: 1, ...idle } }];
   const rig = await startRig(context, folder, processes, { env: failpoints });
   await rig.until("web", isAsleep);
+  // The load balancer may still be starting. (A connection would wake the process.)
+  await eventually(() => busyPorts().has(port) || undefined);
   return { rig, port };
 }
 
