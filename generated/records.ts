@@ -797,6 +797,106 @@ export type ReleaseRecord = {
   readonly pids: readonly number[];
 };
 
+/** What is done on each host. */
+export type RolloutAction = {
+  /** The command. */
+  readonly kind: "deploy" | "reload" | "restart" | "rollback" | "scale" | "signal" | "upgrade";
+  /** Processes of `restart`, `scale` (one) and `signal`. */
+  readonly ids?: readonly string[];
+  /** `restart`: all instances of a cluster at once. */
+  readonly hard?: true;
+  /** `reload`: with this profile; empty: without one. */
+  readonly profile?: string;
+  /** `scale`: the number of instances. */
+  readonly scaling?: { readonly instances?: number | "max" | "auto"; readonly by?: number };
+  /** `signal`: which one. */
+  readonly signalling?: { readonly signal: string | number; readonly to?: "group" | "leader" };
+  /** `deploy`: what, by its path on this host. */
+  readonly order?: { readonly folder?: string; readonly tarball?: string; readonly ref?: string; readonly repository?: string; readonly release?: string; readonly dryRun?: true };
+  /** `rollback`: an entry of the history, or a release. */
+  readonly entry?: string;
+  /** `rollback`: also over changes that are not committed. */
+  readonly force?: true;
+};
+
+/** A rollout that this host is to take part in. */
+export type RolloutOrder = {
+  /** Id of the rollout, the same on all hosts. */
+  readonly id: string;
+  /** This host, as the list of the client calls it. */
+  readonly host: string;
+  /** All hosts, in the order in which they change. */
+  readonly hosts: readonly string[];
+  /** What is done on each host. */
+  readonly action: RolloutAction;
+  /** How many hosts change at the same time. */
+  readonly batch: number;
+  /** How many may fail before the rollout stops. */
+  readonly maxFailed: number;
+  /** What follows when more have failed. */
+  readonly onFailure: "stop" | "rollback";
+  /** The client takes each host out of its load balancer, and puts it back. */
+  readonly drains?: true;
+  /** User and machine of the client, as it says. */
+  readonly by?: string;
+};
+
+/** The next step of a rollout on this host. */
+export type RolloutStep = {
+  /** Id of the rollout, the same on all hosts. */
+  readonly id: string;
+  /** `drain`, `run`, `ready` forward, `back-drain`, `back-run`, `ready` back; `undrain`: out of `drain` without a change; `did` and `fail`: what the client has done itself; `retry` after a failure; `abort`: all hosts stop, or go back; `release`: it is over here. */
+  readonly step: "drain" | "undrain" | "run" | "did" | "ready" | "fail" | "back-drain" | "back-run" | "retry" | "abort" | "release";
+  /** `fail`: why. `back-run`: what has failed before it. */
+  readonly problem?: string;
+};
+
+/** A rollout over several hosts, as this host has it. */
+export type RolloutRecord = {
+  /** Id of the rollout, the same on all hosts. */
+  readonly id: string;
+  /** This host, as the list of the client calls it. */
+  readonly host: string;
+  /** All hosts, in the order in which they change. */
+  readonly hosts: readonly string[];
+  /** What is done on each host. */
+  readonly action: RolloutAction;
+  /** How many hosts change at the same time. */
+  readonly batch: number;
+  /** How many may fail before the rollout stops. */
+  readonly maxFailed: number;
+  /** What follows when more have failed. */
+  readonly onFailure: "stop" | "rollback";
+  /** The client takes each host out of its load balancer, and puts it back. */
+  readonly drains?: true;
+  /** User and machine of the client, as it says. */
+  readonly by?: string;
+  /** How far this host is. */
+  readonly phase: "waiting" | "draining" | "undraining" | "running" | "readying" | "done" | "failed" | "back-draining" | "back-running" | "back-readying" | "back-failed" | "taken-back";
+  /** Since when. */
+  readonly since: string;
+  /** When the rollout began here. */
+  readonly time: string;
+  /** When it was over here; absent: another rollout is refused. */
+  readonly ended?: string;
+  /** Why this host has failed. */
+  readonly problem?: string;
+  /** It has something that can be taken back. */
+  readonly changed?: true;
+  /** The rollout goes back. */
+  readonly back?: true;
+  /** Somebody has aborted it. */
+  readonly aborted?: true;
+  /** What has happened last. */
+  readonly line?: string;
+  /** The consumer of the token that has asked for it. */
+  readonly consumer: string;
+  /** The Unix user behind it, if procman runs as another one. */
+  readonly user?: string;
+  /** Value of `after` for the next change. */
+  readonly next: number;
+};
+
 /** A command to execute with the surroundings of a process. */
 export type ExecOrder = {
   /** The program and its arguments. No shell reads them. */

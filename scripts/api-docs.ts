@@ -39,6 +39,8 @@ const PARTS = {
   "HistoryDetail.files[]": "HistoryFile",
   "HistoryDiff.files[]": "FileDiff",
   "HistoryDiff.files[].hunks[]": "DiffHunk",
+  "RolloutOrder.action": "RolloutAction",
+  "RolloutRecord.action": "RolloutAction",
 };
 
 /** What the schema doesn't say: a record with this `type` has instances. */

@@ -178,7 +178,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/logger": 2_700,
   "core/metrics": 1_052,
   "core/node-preload": 460,
-  "core/os": 4_450,
+  "core/os": 4_451,
   "core/plugins": 1_830,
   "core/probes": 435,
   "core/service": 17_301,

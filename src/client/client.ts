@@ -41,6 +41,7 @@ import type {
   ProcessRecord,
   TelemetryReport,
 } from "../core/contract/records.ts";
+import type { RolloutOrder, RolloutRecord, RolloutStep } from "../core/contract/rollout-record.ts";
 import { ROUTES, type RouteName } from "../core/contract/routes.ts";
 import type { Incident, RunPage, RunQuery, RunSummary } from "../core/contract/run-summary.ts";
 import type { ScreenItem } from "../core/contract/screen.ts";
@@ -188,6 +189,19 @@ export class Client implements Control {
   async deployment(id: string, { after, ...options }: DeploymentQuery = {}): Promise<DeploymentRecord> {
     const query = { after, wait: options.waitSeconds };
     return (await this.#ask("deployment", { id, query, options })) as DeploymentRecord;
+  }
+
+  async rollout({ after, ...options }: DeploymentQuery = {}): Promise<RolloutRecord> {
+    const query = { after, wait: options.waitSeconds };
+    return (await this.#ask("rollout", { query, options })) as RolloutRecord;
+  }
+
+  async joinRollout(order: RolloutOrder): Promise<RolloutRecord> {
+    return (await this.#ask("join", { body: order })) as RolloutRecord;
+  }
+
+  async stepRollout(step: RolloutStep): Promise<RolloutRecord> {
+    return (await this.#ask("step", { body: step })) as RolloutRecord;
   }
 
   async terminate(): Promise<void> {

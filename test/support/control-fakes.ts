@@ -14,9 +14,9 @@ import type {
 import { endedRun } from "../../src/core/contract/run-history.ts";
 import type { RunIncident, RunSummary } from "../../src/core/contract/run-summary.ts";
 import type { ScopedQuery } from "../../src/core/log-store/filter.ts";
+import type { LogAccess } from "../../src/core/service/control-ports.ts";
 import type { FlushRequest } from "../../src/core/service/log-flushes.ts";
 import type { ProcessObservation } from "../../src/core/service/reporting/process-records.ts";
-import type { LogAccess } from "../../src/core/service/service-control.ts";
 
 export const TIME = "2026-01-01T00:00:00.000Z";
 

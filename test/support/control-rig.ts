@@ -10,6 +10,7 @@ import type { Caller, Control } from "../../src/core/contract/control.ts";
 import type { DeploymentRecord } from "../../src/core/contract/deployment-record.ts";
 import type { Executor } from "../../src/core/contract/execution.ts";
 import type { PlanRecord } from "../../src/core/contract/plan.ts";
+import type { RolloutRecord } from "../../src/core/contract/rollout-record.ts";
 import { type Claims, payloadOf } from "../../src/core/contract/token-claims.ts";
 import type { NumberedEntry } from "../../src/core/history/history-store.ts";
 import { Api, type ApiLimits } from "../../src/core/http/server.ts";
@@ -25,7 +26,7 @@ import { controlFactory } from "../../src/core/service/service-control.ts";
 import type { KeeperLink } from "../../src/core/service/services.ts";
 import { definitionOf, SpecRegistry } from "../../src/core/service/spec-registry.ts";
 import { Supervisor } from "../../src/core/supervisor/supervisor.ts";
-import { FakeLogAccess, FakeReporting } from "./control-fakes.ts";
+import { FakeLogAccess, FakeReporting, TIME } from "./control-fakes.ts";
 import { FakeClock, FakeSpawner } from "./fakes.ts";
 import { EVEN, FakeLog } from "./service-fakes.ts";
 
@@ -75,6 +76,13 @@ const DEPLOYED: DeploymentRecord = {
   consumer: "cli",
   lines: [],
   next: 0,
+};
+
+/** The one rollout. */
+const ROLLED: RolloutRecord = {
+  ...{ id: "20261128-031500-00a1", host: "a", hosts: ["a"], batch: 1, maxFailed: 0, onFailure: "stop" },
+  action: { kind: "restart", ids: ["web"] },
+  ...{ phase: "waiting", since: TIME, time: TIME, consumer: "ci", next: 1 },
 };
 
 /** The one entry of the history. */
@@ -168,6 +176,7 @@ export function controlRig() {
       releases: () => [],
       rollback: async () => undefined,
     },
+    rollout: { rollout: async () => ROLLED, join: async () => ROLLED, step: async () => ROLLED },
     events: reporting,
     metrics: reporting,
     incidents: reporting,

@@ -67,6 +67,11 @@ export const ERRORS = {
   /** The release before is in use, as before. */
   "deploy-failed": { status: 409, exit: EXIT.refused },
   "release-unknown": { status: 404, exit: EXIT.refused },
+  "rollout-running": { status: 409, exit: EXIT.refused },
+  /** It isn't possible, or not now; nothing was done. */
+  "rollout-refused": { status: 409, exit: EXIT.refused },
+  "rollout-failed": { status: 409, exit: EXIT.refused },
+  "rollout-unknown": { status: 404, exit: EXIT.refused },
   "roll-running": { status: 409, exit: EXIT.refused },
   /** Some instances were restarted; the others keep running as before. */
   "roll-failed": { status: 409, exit: EXIT.refused },
@@ -142,6 +147,10 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   "deploy-running": "another deployment is under way; `detail` says whose",
   "deploy-failed": "the deployment has failed or was taken back; the release before is in use",
   "release-unknown": "there is no such release or deployment",
+  "rollout-running": "the host takes part in another rollout; `detail` says whose",
+  "rollout-refused": "the rollout, or its next step, isn't possible, or not now; nothing was done",
+  "rollout-failed": "not all hosts are done; the message says what has become of them",
+  "rollout-unknown": "the host takes part in no such rollout",
   "roll-running": "a rolling restart of the cluster is under way",
   "roll-failed": "an instance did not come up: the rolling restart has ended, the others keep running as before",
   "reload-unsupported": "the process has no `reloadSignal`",

@@ -18,10 +18,11 @@ import type {
   ProcessRecord,
   TelemetryReport,
 } from "./records.ts";
+import type { RolloutOrder, RolloutRecord, RolloutStep } from "./rollout-record.ts";
 import type { Incident, RunPage, RunQuery } from "./run-summary.ts";
 import type { ScreenItem } from "./screen.ts";
 import type { StateRecord } from "./state-record.ts";
-import type { TokenLimits } from "./token-claims.ts";
+import type { TokenLimits, TokenScope } from "./token-claims.ts";
 
 export type { ProcessInput, Scaling, Signalling } from "../../../generated/records.ts";
 
@@ -39,6 +40,8 @@ export type Caller = {
   readonly limits?: TokenLimits;
   /** The Unix user behind a command, if procman runs as another one. */
   readonly user?: string;
+  /** Those of its token. Absent: it may do everything. */
+  readonly scopes?: readonly TokenScope[];
   /** The request came by the Unix socket, which procman's own user alone can open, and not by a page. */
   readonly isOwner?: true;
 };
@@ -125,6 +128,12 @@ export interface Control {
   deploy(order: DeployOrder): Promise<DeploymentRecord>;
   /** How a deployment goes on, or has ended. `id`: a number, or `latest`. With `waitSeconds`: when there is something new, or it is over. Rejects with `release-unknown`. */
   deployment(id: string, query?: DeploymentQuery): Promise<DeploymentRecord>;
+  /** The rollout over several hosts that this one takes part in, or the last one. With `waitSeconds`: when it has changed. Rejects with `rollout-unknown`. */
+  rollout(query?: DeploymentQuery): Promise<RolloutRecord>;
+  /** Takes part in a rollout: until it is over, another one is refused. Rejects with `rollout-running`, `rollout-refused`. */
+  joinRollout(order: RolloutOrder): Promise<RolloutRecord>;
+  /** Begins the next step of it. Rejects with `rollout-unknown`, `rollout-refused`. */
+  stepRollout(step: RolloutStep): Promise<RolloutRecord>;
   /** Begins the shutdown of everything. */
   terminate(): Promise<void>;
 
@@ -170,6 +179,9 @@ const NAMED: Readonly<Record<keyof Control, true>> = {
   releases: true,
   deploy: true,
   deployment: true,
+  rollout: true,
+  joinRollout: true,
+  stepRollout: true,
   terminate: true,
   logs: true,
   follow: true,

@@ -2,6 +2,7 @@
 import type { HistoryEntry } from "./history-record.ts";
 import type { PluginRecord } from "./plugin-record.ts";
 import type { LogEntry, ProcessRecord, TelemetryReport } from "./records.ts";
+import type { RolloutRecord } from "./rollout-record.ts";
 import type { Incident } from "./run-summary.ts";
 import type { StateRecord } from "./state-record.ts";
 
@@ -47,7 +48,8 @@ export type EventRecord =
       readonly time: string;
       readonly type: "configuration.applied";
       readonly entry: HistoryEntry;
-    };
+    }
+  | { readonly id: string; readonly time: string; readonly type: "rollout.phase"; readonly rollout: RolloutRecord };
 
 export type EventType = EventRecord["type"];
 
@@ -66,6 +68,7 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   "service.state": "the service has started, or everything is about to be stopped",
   "configuration.applied":
     "a configuration was applied, or taken back because an instance didn't come up (`entry.result`)",
+  "rollout.phase": "a rollout over several hosts is a step further here (`rollout.phase`)",
 };
 
 export const EVENT_TYPES = Object.keys(EVENT_MEANINGS) as readonly EventType[];

@@ -135,6 +135,19 @@ export const PLAN = {
 
 export const RELOAD = { ...WAIT, ...PLAN } as const satisfies Parameters;
 
+export const ROLLOUT_QUERY = {
+  after: {
+    kind: "number",
+    description: "`next` of the answer before: with `wait`, answer when something has changed since then.",
+    schema: { type: "integer", minimum: 0 },
+  },
+  wait: {
+    kind: "number",
+    description: "Wait for the change; at the latest, answer after this number of seconds.",
+    schema: { type: "number", minimum: 0, maximum: 60 },
+  },
+} as const satisfies Parameters;
+
 export const DEPLOYMENT_QUERY = {
   after: {
     kind: "number",

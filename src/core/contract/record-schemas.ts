@@ -34,6 +34,7 @@ import {
 import { PLAN } from "./plan.ts";
 import { PLUGIN } from "./plugin-record.ts";
 import { CATEGORIES, type ProblemRecord, SEVERITIES, STATUSES } from "./records.ts";
+import { ROLLOUT, ROLLOUT_ORDER, ROLLOUT_STEP } from "./rollout-record.ts";
 import { INCIDENT, RUN } from "./run-summary.ts";
 import { SCALE_RECORD } from "./scale-record.ts";
 import { SCREEN_ITEM } from "./screen.ts";
@@ -320,6 +321,7 @@ const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonS
   "plugin.state": { plugin: reference("PluginRecord") },
   "service.state": { state: reference("StateRecord") },
   "configuration.applied": { entry: reference("HistoryEntry") },
+  "rollout.phase": { rollout: reference("RolloutRecord") },
 };
 
 const EVENT: JsonSchema = {
@@ -406,6 +408,9 @@ export const SCHEMAS = {
   DeployOrder: DEPLOY_ORDER,
   DeploymentRecord: DEPLOYMENT,
   ReleaseRecord: RELEASE,
+  RolloutOrder: ROLLOUT_ORDER,
+  RolloutStep: ROLLOUT_STEP,
+  RolloutRecord: ROLLOUT,
   ExecOrder: EXEC_ORDER,
   ExecRecord: EXEC_RECORD,
   ExecItem: EXEC_ITEM,

@@ -41,6 +41,7 @@ import {
   WAIT,
 } from "./query.ts";
 import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
+import { ROLLOUT_ROUTES } from "./rollout-routes.ts";
 import { Page, type Route } from "./route.ts";
 
 const VERBS: Readonly<Record<Action, string>> = {
@@ -319,6 +320,7 @@ export const ROUTES = {
   },
   ...HISTORY_ROUTES,
   ...DEPLOY_ROUTES,
+  ...ROLLOUT_ROUTES,
   terminate: {
     method: "POST",
     path: "/terminate",

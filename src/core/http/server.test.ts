@@ -22,6 +22,11 @@ const TABLE = Object.values(ROUTES as Readonly<Record<string, Route>>);
 const GUARDED = TABLE.filter(({ scope }) => scope !== undefined);
 const BODIES: Readonly<Record<string, string>> = {
   "/deployments": JSON.stringify({ folder: "/nowhere/build" }),
+  "/rollout/join": JSON.stringify({
+    ...{ id: "20261128-031500-00a1", host: "a", hosts: ["a"], batch: 1, maxFailed: 0, onFailure: "stop" },
+    action: { kind: "restart", ids: ["web"] },
+  }),
+  "/rollout/steps": JSON.stringify({ id: "20261128-031500-00a1", step: "run" }),
   "/log": JSON.stringify({ text: "hello" }),
   "/dashboard/code": "{}",
   "/dashboard/token": JSON.stringify({ code: "none" }),
@@ -199,6 +204,9 @@ const LIMITED: Readonly<Record<string, "own" | "admin" | "list" | "own-body" | "
     releases: "admin",
     deploy: "admin",
     deployment: "admin",
+    rollout: "admin",
+    join: "admin",
+    step: "admin",
     terminate: "admin",
     openapi: "anything",
     health: "anything",

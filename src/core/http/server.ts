@@ -326,11 +326,12 @@ async function loadDashboard(
 }
 
 function callerOf({ claims, secret }: TokenGrant, { socket }: { readonly socket: Socket | PortSocket }): Caller {
-  const { consumer, by, process, limits, user } = claims;
+  const { consumer, by, process, limits, user, scopes } = claims;
   // The token was signed for its consumer, not asked for by another one: "mcp (claude)" is a session of "mcp".
   const isOwn = by === undefined || consumer.startsWith(`${by} (`);
   return {
     consumer: isOwn ? consumer : `${consumer} of ${by}`,
+    scopes,
     ...(process === undefined ? {} : { process }),
     ...(limits && { limits }),
     ...(user && { user }),

@@ -18,6 +18,7 @@ const FILES = new Map(
 export type Failpoint =
   | `keeper.${"told" | "noted" | "asked" | "forked" | "recorded" | "exited" | "over" | "signalled" | "locked" | "housed" | "parted" | "adopted" | "took" | "retold" | "removed"}`
   | `service.${"loaded" | "settled" | "resting" | "begun" | "kept" | "rollback-noted" | "rollback-begun" | "decided" | "sent" | "hook-noted" | "hook-begun"}`
+  | `service.rollout-${"noted" | "did"}`
   | `service.deploy-${"begun" | "did"}-${DeployStep}`
   | `service.warm-${"noted" | "added" | "rests" | "removed"}`
   | `logger.${"read" | "written" | "drained" | "rotated" | "compressing" | "compressed" | "handing" | "handed"}`;

@@ -52,6 +52,9 @@ const REFUSED = {
   releases: () => refused("list releases"),
   deploy: () => refused("deploy"),
   deployment: () => refused("show a deployment"),
+  rollout: () => refused("show a rollout"),
+  joinRollout: () => refused("take part in a rollout"),
+  stepRollout: () => refused("take part in a rollout"),
   terminate: () => refused("terminate"),
   flush: () => refused("flush the logs"),
 };

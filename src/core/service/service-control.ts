@@ -38,37 +38,26 @@ import type {
   ProcessRecord,
   TelemetryReport,
 } from "../contract/records.ts";
+import type { RolloutOrder, RolloutRecord, RolloutStep } from "../contract/rollout-record.ts";
 import { runPage } from "../contract/run-history.ts";
 import type { Incident, RunPage, RunQuery } from "../contract/run-summary.ts";
 import type { ScreenItem } from "../contract/screen.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { historyDetail, historyDiff } from "../history/history-reader.ts";
-import type { KeptHistory } from "../history/history-store.ts";
 import { shownHistory } from "../history/shown-history.ts";
 import type { ScopedQuery } from "../log-store/filter.ts";
 import { signalOf } from "../os/signal-name.ts";
 import type { Process } from "../supervisor/process.ts";
+import type { ControlPorts } from "./control-ports.ts";
 import { limitedControl } from "./limited-control.ts";
-import type { FlushRequest } from "./log-flushes.ts";
 import { info, warn } from "./log-line.ts";
-import type { AcceptedRequest, Actions } from "./operations/action.ts";
+import type { AcceptedRequest } from "./operations/action.ts";
 import { renewPorts } from "./operations/chosen-ports.ts";
-import type { Deployments } from "./operations/deployments.ts";
-import type { Reloads } from "./operations/reload.ts";
-import type { Rollbacks } from "./operations/rollback.ts";
-import type { Scaler } from "./operations/scale.ts";
 import { signalRuns } from "./operations/signalling.ts";
 import { eventStream } from "./reporting/event-stream.ts";
 import { recordedIds } from "./reporting/incident-record.ts";
-import type { ServiceIncidents } from "./reporting/incidents.ts";
 import { runsUnderWay } from "./reporting/process-records.ts";
-import type { RecordCache } from "./reporting/record-cache.ts";
-import type { ServiceEvents } from "./reporting/service-events.ts";
-import type { ServiceMetrics } from "./reporting/service-metrics.ts";
-import type { Log, Services } from "./services.ts";
 import { typedIn } from "./spawn/process-input.ts";
-import type { Screens } from "./spawn/screens.ts";
-import type { KeeperSpawner } from "./spawn/spawner.ts";
 import { TokenView } from "./view.ts";
 
 /** Makes the `Control` of a caller. */
@@ -210,6 +199,22 @@ class ServiceControl implements Control {
 
   async deployment(id: string, query?: DeploymentQuery): Promise<DeploymentRecord> {
     return this.#ports.deployments.deployment(id, query);
+  }
+
+  async rollout(query?: DeploymentQuery): Promise<RolloutRecord> {
+    return this.#ports.rollout.rollout(query);
+  }
+
+  async joinRollout(order: RolloutOrder): Promise<RolloutRecord> {
+    return this.#audited(`rollout ${order.id} of ${order.action.kind}`, () =>
+      this.#ports.rollout.join(order, this.#caller),
+    );
+  }
+
+  async stepRollout(step: RolloutStep): Promise<RolloutRecord> {
+    return this.#audited(`step "${step.step}" of rollout ${step.id}`, () =>
+      this.#ports.rollout.step(step, this.#caller),
+    );
   }
 
   /** A request that concerns all processes; its answer may take a while. */
@@ -418,33 +423,3 @@ class ServiceControl implements Control {
     };
   }
 }
-
-/** The stored log. */
-export type LogAccess = {
-  readonly logs: (query: ScopedQuery) => Promise<LogPage>;
-  readonly follow: (query: ScopedQuery, signal: AbortSignal) => AsyncIterable<LogItem>;
-  readonly log: (submission: LogSubmission, caller: Caller) => Promise<LogEntry>;
-  readonly flush: (request: FlushRequest) => Promise<FlushRecord>;
-};
-
-export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
-  readonly records: RecordCache;
-  /** Counts these processes. */
-  readonly status: (processes: readonly Process[]) => StateRecord;
-  readonly logAccess: LogAccess;
-  readonly history: KeptHistory;
-  readonly events: Pick<ServiceEvents, "follow" | "telemetry">;
-  readonly metrics: Pick<ServiceMetrics, "watch" | "read" | "prometheus">;
-  readonly incidents: Pick<ServiceIncidents, "of" | "ended">;
-  readonly actions: Pick<Actions, "act">;
-  readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "replacePort" | "unapplied" | "lastReload">;
-  readonly rollbacks: Pick<Rollbacks, "rollback">;
-  readonly deployments: Pick<Deployments, "deploy" | "deployment" | "releases" | "rollback">;
-  readonly spawner: Pick<KeeperSpawner, "signal">;
-  readonly scaler: Pick<Scaler, "scale">;
-  /** Writes to its standard input; returns the number of bytes. @throws {ProcmanError} `process-not-running`, `input-refused`, `input-full` */
-  readonly typeInto: (process: Process, typed: Uint8Array | string) => number;
-  readonly screens: Pick<Screens, "watch" | "isWatching" | "resize">;
-  readonly terminate: (why: string) => Promise<void>;
-  readonly log: Pick<Log, "audit">;
-};

@@ -23,6 +23,7 @@ import { Actions } from "./operations/action.ts";
 import { replaceTakenPorts } from "./operations/chosen-ports.ts";
 import { Deployments } from "./operations/deployments.ts";
 import { type EndOptions, exitWithOf } from "./operations/exit-with.ts";
+import { HostRollout } from "./operations/host-rollout.ts";
 import type { OperationContext } from "./operations/operation-context.ts";
 import { Operations } from "./operations/operations.ts";
 import { type ReloadOptions, Reloads } from "./operations/reload.ts";
@@ -88,6 +89,7 @@ export class ProcmanService {
   readonly #history: ConfigHistory;
   readonly #rollbacks: Rollbacks;
   readonly #deployments: Deployments;
+  readonly #rollout: HostRollout;
   readonly #reporting: Reporting;
   readonly #sweeper: Sweeper;
   readonly #hooks: HookRunner;
@@ -179,6 +181,7 @@ export class ProcmanService {
       scaler: this.scaler,
       exec: this.#exec,
     });
+    this.#rollout = new HostRollout({ ...context, events, control: (caller) => this.control(caller) });
     this.#shutdown = this.#newShutdown(context, ends);
     this.control = this.#newControl();
     const calls = { control: this.control, executor: (caller: Caller) => this.#exec.executor(caller) };
@@ -198,6 +201,7 @@ export class ProcmanService {
       this.reloads,
       this.#rollbacks,
       this.#deployments,
+      this.#rollout,
       this.#history,
       this.#autoscaler,
       metrics,
@@ -300,6 +304,7 @@ export class ProcmanService {
       this.reloads.recover(config);
       this.#rollbacks.recover();
       this.#deployments.recover();
+      this.#rollout.recover();
       this.#shutdown.checkExitWith();
     }
     this.#spawner.deliverBuffered();
@@ -394,6 +399,7 @@ export class ProcmanService {
       history: this.#history.store,
       rollbacks: this.#rollbacks,
       deployments: this.#deployments,
+      rollout: this.#rollout,
       status: (processes) => this.#status(processes),
       terminate: (why) => this.terminate(why),
     });

@@ -6,9 +6,9 @@ import type { FromLogger } from "../ipc/logger-protocol.ts";
 import type { ScopedQuery } from "../log-store/filter.ts";
 import { followLogs } from "../log-store/follow.ts";
 import { readLogs } from "../log-store/log-pages.ts";
+import type { LogAccess } from "./control-ports.ts";
 import { type FlushRequest, LogFlushes } from "./log-flushes.ts";
 import { LogSubmissions, type Submission } from "./log-submissions.ts";
-import type { LogAccess } from "./service-control.ts";
 import type { Services, Specs } from "./services.ts";
 
 const MAX_TEXT_BYTES = 64 * 1024;

@@ -169,6 +169,7 @@ export class TokenView implements LogView {
         return event;
       case "plugin.state":
       case "configuration.applied":
+      case "rollout.phase":
         return undefined;
       case "service.state":
         return event;

@@ -20,6 +20,7 @@ const TYPES: readonly EventType[] = [
   "plugin.state",
   "service.state",
   "configuration.applied",
+  "rollout.phase",
 ];
 
 /** Prints the present states, then each change, until Ctrl-C or the end of procman. @throws {ProcmanError} `no-daemon`, `service-down` */
@@ -92,6 +93,8 @@ function whatOf(event: EventRecord): string {
       return `procman ${event.state.name} ${event.state.status}`;
     case "configuration.applied":
       return `configuration ${event.entry.number} ${event.entry.result}: ${changeText(event.entry) || event.entry.why}`;
+    case "rollout.phase":
+      return `rollout ${event.rollout.id} ${event.rollout.phase}${event.rollout.problem === undefined ? "" : `: ${event.rollout.problem}`}`;
     case "process.incident":
       return `${event.incident.process} ${event.incident.reason}`;
     case "process.telemetry":

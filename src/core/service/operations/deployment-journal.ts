@@ -4,6 +4,7 @@ import { type ErrorCode, ProcmanError, reasonOf } from "../../base/errors.ts";
 import type { DeploymentQuery } from "../../contract/control.ts";
 import type { DeploymentRecord } from "../../contract/deployment-record.ts";
 import { DeploymentStore, type StoredDeployment } from "../../releases/deployment-store.ts";
+import { News } from "./news.ts";
 import type { OperationContext } from "./operation-context.ts";
 
 /** Lines of a deployment that are kept for readers; the log has all. */
@@ -17,7 +18,7 @@ export class DeploymentJournal {
   #lines: string[] = [];
   /** Number of the first of `#lines`. */
   #dropped = 0;
-  readonly #waiting = new Set<() => void>();
+  readonly #news = new News();
 
   constructor({ log, specs }: Pick<OperationContext, "log" | "specs">) {
     this.#log = log;
@@ -58,7 +59,7 @@ export class DeploymentJournal {
 
   /** Readers that wait get what there is. */
   wake(): void {
-    for (const call of [...this.#waiting]) call();
+    this.#news.tell();
   }
 
   /** Newest first, without those that can't be read: they are named where they are asked for. */
@@ -88,17 +89,7 @@ export class DeploymentJournal {
     const isNews = (): boolean =>
       this.#latest?.progress.step === undefined || this.#dropped + this.#lines.length > from;
     if (isLatest && waitSeconds !== undefined && !isNews())
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          this.#waiting.delete(done);
-          signal?.removeEventListener("abort", done);
-          resolve();
-        };
-        const timer = setTimeout(done, waitSeconds * 1_000);
-        this.#waiting.add(done);
-        signal?.addEventListener("abort", done, { once: true });
-      });
+      await this.#news.next({ waitSeconds, ...(signal && { signal }) });
     return recordOf(
       this.#found(id),
       isLatest ? this.#lines.slice(Math.max(0, from - this.#dropped)) : [],

@@ -133,6 +133,7 @@ function watched(
     actions,
     history: new HistoryStore("/nowhere"),
     rollbacks: { rollback: notAsked },
+    rollout: { rollout: notAsked, join: notAsked, step: notAsked },
     deployments: { deploy: notAsked, deployment: notAsked, releases: notAsked, rollback: notAsked },
     reloads: {
       plan: notAsked,

@@ -5,6 +5,7 @@ import type { EventRecord } from "../../contract/event-record.ts";
 import type { HistoryEntry } from "../../contract/history-record.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import type { TelemetryReport } from "../../contract/records.ts";
+import type { RolloutRecord } from "../../contract/rollout-record.ts";
 import type { Incident } from "../../contract/run-summary.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { metricName } from "../../metrics/exposition.ts";
@@ -67,6 +68,10 @@ export class ServiceEvents {
 
   onApplied(entry: HistoryEntry): void {
     this.#log.publish({ type: "configuration.applied", entry });
+  }
+
+  onRollout(rollout: RolloutRecord): void {
+    this.#log.publish({ type: "rollout.phase", rollout });
   }
 
   onIncident(incident: Incident): void {
