@@ -279,13 +279,18 @@ const records: readonly Printed[] = [{ as: "list", record: "ProcessRecord" }];
 const start: readonly Printed[] = [{ as: "one", record: "StartDocument" }];
 
 const edit: readonly Printed[] = [{ as: "one", record: "EditRecord" }];
+const rollout: readonly Printed[] = [{ as: "list", record: "RolloutRecord" }];
 const unit: readonly Printed[] = [{ as: "one", record: "UnitRecord", when: "without `--dry-run`" }];
 
 /** By command; one without documents prints text, and only its errors are JSON. */
 export const PRINTED: Readonly<
   Partial<
     Record<
-      CommandName | `host ${"add" | "list" | "remove"}` | `history ${"list" | "show"}` | "version",
+      | CommandName
+      | `host ${"add" | "list" | "remove"}`
+      | `history ${"list" | "show"}`
+      | `rollout ${"status" | "continue" | "abort"}`
+      | "version",
       readonly Printed[]
     >
   >
@@ -330,6 +335,9 @@ export const PRINTED: Readonly<
   ],
   deploy: [{ as: "one", record: "DeploymentRecord" }],
   releases: [{ as: "list", record: "ReleaseRecord" }],
+  "rollout status": rollout,
+  "rollout continue": rollout,
+  "rollout abort": rollout,
   "history list": [{ as: "list", record: "HistoryEntry" }],
   "history show": [{ as: "one", record: "HistoryDetail" }],
   diff: [{ as: "one", record: "HistoryDiff" }],

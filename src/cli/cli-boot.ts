@@ -4,7 +4,7 @@ import { EXIT } from "../core/base/errors.ts";
 import { VERSION } from "../core/base/version.ts";
 import { asCalled, callerIn } from "../core/os/called-as.ts";
 import { runCached } from "../core/os/code-cache.ts";
-import { overview } from "./commands.ts";
+import { overview } from "./overview.ts";
 
 /** Their output is data, or that of programs. */
 const DATA_COMMANDS = new Set([

@@ -14,6 +14,8 @@ type CommandRow = {
   readonly examples: readonly string[];
   /** Absent: with `--host` it runs there, by ssh. */
   readonly reach?: HostReach;
+  /** With several hosts it acts on one after another. */
+  readonly rolls?: true;
   readonly load: () => Promise<CommandModule>;
 };
 
@@ -51,6 +53,7 @@ export const GROUPS = [
       upgrade: {
         summary: "Replace the running procman with this version; no process is restarted",
         examples: ["upgrade"],
+        rolls: true,
         load: () => import("./commands/upgrade-command.ts"),
       },
       install: {
@@ -155,8 +158,9 @@ export const GROUPS = [
       },
       restart: {
         summary: "Restart processes; start those that aren't running",
-        examples: ["restart web", "restart group:backend", "restart all --timeout 30"],
+        examples: ["restart web", "restart group:backend", "restart all --timeout 30", "restart web --host @web"],
         reach: "api",
+        rolls: true,
         load: () => action("restart"),
       },
       block: {
@@ -187,12 +191,14 @@ export const GROUPS = [
         summary: "Give a cluster more or fewer instances while it is running",
         examples: ["scale web 4", "scale web +1", "scale web max", "scale web auto"],
         reach: "api",
+        rolls: true,
         load: () => import("./commands/scale-command.ts"),
       },
       signal: {
         summary: "Send a signal to processes",
         examples: ["signal HUP nginx", "signal USR2 web --to leader"],
         reach: "api",
+        rolls: true,
         load: () => import("./commands/signal-command.ts"),
       },
       send: {
@@ -235,6 +241,7 @@ export const GROUPS = [
         summary: "Apply a changed configuration file; with ids: let processes reload theirs",
         examples: ["reload", "reload --profile production", "reload nginx"],
         reach: "api",
+        rolls: true,
         load: () => import("./commands/reload-command.ts"),
       },
       history: {
@@ -251,8 +258,15 @@ export const GROUPS = [
       },
       deploy: {
         summary: "Make a release of a folder, an archive or a Git commit, and put it in use",
-        examples: ["deploy ./build --wait", "deploy shop-1.4.tar.gz", "deploy v1.4 --dry-run", "deploy . --host web1"],
+        examples: [
+          "deploy ./build --wait",
+          "deploy shop-1.4.tar.gz",
+          "deploy v1.4 --dry-run",
+          "deploy . --host web1",
+          "deploy . --host @web --on-failure rollback",
+        ],
         reach: "upload",
+        rolls: true,
         load: () => import("./commands/deploy-command.ts"),
       },
       releases: {
@@ -265,6 +279,7 @@ export const GROUPS = [
         summary: "Go back to an earlier configuration or release",
         examples: ["rollback", "rollback 12", "rollback 20261127-231500", "rollback previous --force"],
         reach: "api",
+        rolls: true,
         load: () => import("./commands/rollback-command.ts"),
       },
     },
@@ -354,6 +369,12 @@ export const GROUPS = [
         reach: "local",
         load: () => import("./commands/host-command.ts"),
       },
+      rollout: {
+        summary: "Show, continue or end what a command with several hosts has begun",
+        examples: ["rollout status", "rollout continue", "rollout abort 20261128-031500-8f3a"],
+        reach: "several",
+        load: () => import("./commands/rollout-command.ts"),
+      },
       token: {
         summary: "Create a token for the API",
         examples: [
@@ -380,14 +401,6 @@ export const GROUPS = [
     },
   },
 ] as const satisfies readonly Group[];
-
-/** For the overview: the help of each command has those that it takes. */
-const GLOBAL_OPTIONS = [
-  ["-c, --config PATH", "configuration file, or its folder; also before the command"],
-  ["--name NAME", "a running procman by its name"],
-  ["--host NAME", "on another machine"],
-  ["--json", "output for programs"],
-] as const;
 
 type NamesOf<G> = G extends { readonly commands: infer C } ? keyof C : never;
 
@@ -421,26 +434,6 @@ export async function defineCommand(name: CommandName, parent: Command): Promise
   const leaves = parent.commands.at(-1)?.commands ?? [];
   for (const command of leaves.length === 0 ? parent.commands.slice(-1) : leaves)
     if (!command.options.some(({ long }) => long === "--json")) command.option("--json", "print an error as JSON");
-}
-
-/** The output of `procman help`: all commands in groups, with summaries. */
-export function overview(): string {
-  const width = Math.max(...ROWS.map(([name]) => name.length));
-  return [
-    "Usage: procman COMMAND [options]",
-    "",
-    "Starts, supervises, restarts, stops and logs the processes of one JSON file.",
-    ...GROUPS.flatMap(({ title, commands }) => [
-      "",
-      `${title}:`,
-      ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
-    ]),
-    "",
-    "Options of most commands:",
-    ...GLOBAL_OPTIONS.map(([option, what]) => `  ${option.padEnd(17)}  ${what}`),
-    "",
-    'See "procman help COMMAND". Start with "procman add PROGRAM", or "procman init" and "procman run".',
-  ].join("\n");
 }
 
 async function action(name: Action): Promise<CommandModule> {

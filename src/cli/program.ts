@@ -27,7 +27,7 @@ export function runProgram(complete: (words: readonly string[]) => Promise<strin
 async function runAnywhere(name: string, args: readonly string[]): Promise<void> {
   if (isCommand(name) && args.some((word) => /^--host(?:=|$)/.test(word))) {
     const { runOnHost } = await import("../satellites/hosts/on-host.ts");
-    if (await runOnHost(name, COMMANDS[name].reach, args)) return;
+    if (await runOnHost(name, COMMANDS[name], args)) return;
   }
   await runCommand(name, args);
 }

@@ -1,6 +1,6 @@
 /** `--json` is a contract: what every command prints has the shape that docs/reference/json.md shows. */
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { definedCommands } from "../../scripts/command-tables.ts";
@@ -44,6 +44,23 @@ function checker(context: TestContext) {
     return outcome;
   };
   return { run, seen };
+}
+
+/** One of one host, that fails. */
+async function rollouts(folder: string, run: ReturnType<typeof checker>["run"]): Promise<void> {
+  writeFileSync(join(folder, "ops.token"), (await procman(folder, ["token", "--consumer", "ops"])).out, {
+    mode: 0o600,
+  });
+  const { port } = JSON.parse(readFileSync(join(folder, ".procman/test/endpoint.json"), "utf8"));
+  await run(folder, `host add near http://127.0.0.1:${port} --token-file ops.token --group ops`, "host add");
+  assert.equal((await run(folder, "restart web --host @ops", "rollout status")).code, 0);
+  assert.equal((await run(folder, "deploy ./nowhere --host @ops", "rollout status")).code, 1);
+  await run(folder, "rollout status", "rollout status");
+  await run(folder, "restart web --host @ops --drain-command false", "rollout status");
+  assert.equal((await run(folder, "rollout continue --drain-command true", "rollout continue")).code, 0);
+  await run(folder, "restart web --host @ops --drain-command false", "rollout status");
+  assert.equal((await run(folder, "rollout abort --drain-command true", "rollout abort")).code, 0);
+  await run(folder, "host remove near", "host remove");
 }
 
 test("each command prints what the page says, in each of its shapes, and its errors are lines with a code", async (context) => {
@@ -143,6 +160,7 @@ test("each command prints what the page says, in each of its shapes, and its err
   await run(folder, "deploy ./build --dry-run");
   assert.equal((await run(folder, "deploy ./build --wait")).code, 0);
   await run(folder, "releases");
+  await rollouts(folder, run);
   writeFileSync(join(folder, "procman.json"), '{ "processes": [{ "id": "web", "cmdd": "x" }] }');
   for (const words of ["validate", "plan", "reload"]) await run(folder, words);
   writeFileSync(join(folder, "Procfile"), "app: sleep 1000\nother: sleep 1000\n");

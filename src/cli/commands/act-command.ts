@@ -7,12 +7,14 @@ import { printableJson, printableLine } from "../../core/base/printable.ts";
 import type { Action, ActOptions } from "../../core/contract/control.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { isDownByFailure, isStartingOrRunning } from "../../core/contract/status-sets.ts";
+import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, secondsTo, withTarget } from "../options.ts";
 import { reportRefusal } from "../output/error-report.ts";
 import { outcomeOf } from "../output/format.ts";
 import { waitFor } from "../output/progress.ts";
+import { rolledOut, withRollout } from "../rollout-options.ts";
 import { lastLinesOf } from "../settled-start.ts";
 import { type TargetOptions, targetPlace } from "../target.ts";
 import { unaddedScript, unappliedId } from "../unapplied.ts";
@@ -98,7 +100,7 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
     if (action === "enable") command.option("--now", "start them, too, unless they are running");
     if (action === "disable") command.option("--now", "stop them, too");
     if (action === "restart")
-      command.option("--hard", "restart all instances of a cluster at once instead of one after another");
+      withRollout(command.option("--hard", "restart all instances of a cluster at once instead of one after another"));
   };
   return { define };
 }
@@ -107,8 +109,10 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
 async function actAll(
   action: Action,
   ids: readonly string[],
-  { now = false, keep = false, ...options }: Options,
+  { now = false, keep = false, ...options }: Options & RolloutOptions,
 ): Promise<void> {
+  const { hard } = options;
+  if (action === "restart" && (await rolledOut(options, { kind: action, ids, ...(hard && { hard }) }))) return;
   if (!now && !keep) return act(action, ids, options);
   return action === "enable"
     ? act("start", ids, { ...options, first: "enable" })

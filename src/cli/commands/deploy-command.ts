@@ -6,11 +6,14 @@ import { printable, printableJson } from "../../core/base/printable.ts";
 import { deploymentEnd } from "../../core/contract/deployment-end.ts";
 import type { DeploymentRecord, DeployOrder } from "../../core/contract/deployment-record.ts";
 import { removeUpload } from "../../core/releases/upload-path.ts";
+import type { RolloutAction } from "../../core/contract/rollout-record.ts";
+import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { orderFor } from "../deploy-order.ts";
 import { secondsTo, withTarget } from "../options.ts";
 import { waitFor } from "../output/progress.ts";
+import { rolledOut, withRollout } from "../rollout-options.ts";
 import { placeOfFile, type TargetOptions } from "../target.ts";
 
 /** Seconds. */
@@ -27,7 +30,7 @@ type DeployOptions = TargetOptions & {
 };
 
 export function define(parent: Command): void {
-  withTarget(
+  const command = withTarget(
     parent
       .command("deploy")
       .description(
@@ -49,9 +52,10 @@ export function define(parent: Command): void {
     .option("--json", "print the API record")
     .addOption(new Option("--uploaded <source>", "what the upload is made from").hideHelp())
     .action(deploy);
+  withRollout(command, true);
 }
 
-async function deploy(source: string | undefined, options: DeployOptions): Promise<void> {
+async function deploy(source: string | undefined, options: DeployOptions & RolloutOptions): Promise<void> {
   const { wait = false, dryRun = false, onHost = false, host } = options;
   if (source === undefined && (dryRun || !wait))
     throw new ProcmanError(
@@ -61,6 +65,7 @@ async function deploy(source: string | undefined, options: DeployOptions): Promi
   if (onHost && (source === undefined || host === undefined))
     throw new ProcmanError("usage", "Cannot deploy: --on-host needs a source, and --host");
   const order = source === undefined ? undefined : orderFor(source, options);
+  if (await rolledOut({ ...options, isThere: onHost }, () => rolledAction(order), true)) return;
   if (host !== undefined) {
     const { deployOnHost } = await import("../../satellites/hosts/deploy-on-host.ts");
     const { name, config, timeout, json = false } = options;
@@ -105,6 +110,15 @@ async function deployHere(
     deploymentEnd(client, begun, { waitSeconds: timeout, onLines: print }),
   );
   end(json ? await client.deployment(String(record.number)) : record, json, `Release ${record.release} is in use.`);
+}
+
+/** @throws {ProcmanError} `usage` */
+function rolledAction(order: DeployOrder | undefined): RolloutAction {
+  if (order !== undefined) return { kind: "deploy", order };
+  throw new ProcmanError(
+    "usage",
+    'Cannot deploy: name a folder, an archive or a commit; "procman rollout status" follows',
+  );
 }
 
 function end(record: DeploymentRecord, json: boolean, text: string): void {

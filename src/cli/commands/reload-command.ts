@@ -4,12 +4,15 @@ import type { Client } from "../../client/client.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import { printableLine } from "../../core/base/printable.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
+import type { RolloutAction } from "../../core/contract/rollout-record.ts";
+import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, profileOption, secondsTo, withTarget } from "../options.ts";
 import { isJson, reportRefusal } from "../output/error-report.ts";
 import { waitFor } from "../output/progress.ts";
 import { printPlan } from "../plan-table.ts";
+import { rolledOut, withRollout } from "../rollout-options.ts";
 import { lastLinesOf } from "../settled-start.ts";
 import { placeOfFile, type TargetOptions } from "../target.ts";
 import { signalEach } from "./signal-command.ts";
@@ -28,7 +31,7 @@ type Options = TargetOptions & {
 };
 
 export function define(parent: Command): void {
-  withTarget(
+  const command = withTarget(
     parent
       .command("reload")
       .description(
@@ -45,9 +48,16 @@ export function define(parent: Command): void {
       secondsTo(LONGEST_SECONDS),
     )
     .option("--json", "print the API record: all processes, settings, warnings")
-    .action(async (ids: readonly string[], options: Options) => {
+    .action(async (ids: readonly string[], options: Options & RolloutOptions) => {
+      if (await rolledOut(options, () => reloadAction(ids, options))) return;
       await (ids.length === 0 ? reload(options) : reloadProcesses(ids, options));
     });
+  withRollout(command);
+}
+
+function reloadAction(ids: readonly string[], { profile }: Options): RolloutAction {
+  if (ids.length > 0) return { kind: "signal", ids, signalling: { signal: "reload" } };
+  return { kind: "reload", ...(profile !== undefined && { profile: profile === false ? "" : profile }) };
 }
 
 /** @throws {ProcmanError} `usage`; if procman can't be asked */

@@ -3,11 +3,14 @@ import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable, printableJson } from "../../core/base/printable.ts";
 import type { RollbackRecord } from "../../core/contract/history-record.ts";
+import type { RolloutAction } from "../../core/contract/rollout-record.ts";
+import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { secondsTo, withTarget } from "../options.ts";
 import { waitFor } from "../output/progress.ts";
 import { printPlan } from "../plan-table.ts";
+import { rolledOut, withRollout } from "../rollout-options.ts";
 import { placeOfFile, type TargetOptions } from "../target.ts";
 import { ENTRY_HELP } from "./history-command.ts";
 import { reportProblems } from "./reload-command.ts";
@@ -24,7 +27,7 @@ type Options = TargetOptions & {
 };
 
 export function define(parent: Command): void {
-  withTarget(
+  const command = withTarget(
     parent
       .command("rollback")
       .description(
@@ -44,12 +47,20 @@ export function define(parent: Command): void {
     )
     .option("--json", "print the API record: files, and all processes, settings and warnings of the plan")
     .action(rollback);
+  withRollout(command, true);
 }
 
 async function rollback(
   entry: string | undefined,
-  { dryRun = false, force = false, timeout = DEFAULT_TIMEOUT_SECONDS, json = false, ...target }: Options,
+  {
+    dryRun = false,
+    force = false,
+    timeout = DEFAULT_TIMEOUT_SECONDS,
+    json = false,
+    ...target
+  }: Options & RolloutOptions,
 ): Promise<void> {
+  if (await rolledOut({ ...target, json, dryRun }, () => rolledAction(entry, force), true)) return;
   const since = Date.now();
   try {
     const client = await connect(target, placeOfFile(target));
@@ -72,6 +83,10 @@ async function rollback(
     else printFiles(restored, dryRun);
     throw error;
   }
+}
+
+function rolledAction(entry: string | undefined, force: boolean): RolloutAction {
+  return { kind: "rollback", ...(entry !== undefined && { entry }), ...(force && { force }) };
 }
 
 function printRecord(record: RollbackRecord, isDryRun: boolean): void {

@@ -6,12 +6,14 @@ import type { Scaling } from "../../core/contract/control.ts";
 import { MAX_INSTANCES } from "../../core/contract/input-schemas.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { isDownByFailure } from "../../core/contract/status-sets.ts";
+import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { secondsTo, withTarget } from "../options.ts";
 import { reportRefusal } from "../output/error-report.ts";
 import { outcomeOf } from "../output/format.ts";
 import { waitFor } from "../output/progress.ts";
+import { rolledOut, withRollout } from "../rollout-options.ts";
 import type { TargetOptions } from "../target.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
@@ -26,7 +28,7 @@ type Options = TargetOptions & {
 };
 
 export function define(parent: Command): void {
-  withTarget(
+  const command = withTarget(
     parent
       .command("scale")
       .description(
@@ -43,14 +45,16 @@ export function define(parent: Command): void {
     )
     .option("--json", "print the API record")
     .action(scale);
+  withRollout(command);
 }
 
 async function scale(
   id: string,
   count: string,
-  { wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, ...target }: Options,
+  { wait, timeout = DEFAULT_TIMEOUT_SECONDS, json, ...target }: Options & RolloutOptions,
 ): Promise<void> {
   const scaling = scalingOf(id, count);
+  if (await rolledOut({ ...target, ...(json && { json }) }, { kind: "scale", ids: [id], scaling })) return;
   const client = await connect(target);
   const { instances: before = [] } = await client.process(id);
   const record = await waitFor(

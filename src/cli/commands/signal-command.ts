@@ -6,15 +6,17 @@ import { type AnySignal, KILL_MODES, type KillMode } from "../../core/base/signa
 import type { Signalling } from "../../core/contract/control.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { signalNamed, signalOf } from "../../core/os/signal-name.ts";
+import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, withTarget } from "../options.ts";
 import { reportRefusal } from "../output/error-report.ts";
+import { rolledOut, withRollout } from "../rollout-options.ts";
 import type { TargetOptions } from "../target.ts";
 
 type Options = TargetOptions & { readonly to?: KillMode; readonly json?: boolean | undefined };
 
 export function define(parent: Command): void {
-  withTarget(
+  const command = withTarget(
     parent
       .command("signal")
       .description(
@@ -30,11 +32,18 @@ export function define(parent: Command): void {
     )
     .option("--json", "print the API records")
     .action(send);
+  withRollout(command);
 }
 
-async function send(written: string, named: readonly string[], { to, json, ...target }: Options): Promise<void> {
+async function send(
+  written: string,
+  named: readonly string[],
+  { to, json, ...target }: Options & RolloutOptions,
+): Promise<void> {
   const { signal, ids } = ordered(written, named);
-  await signalEach(ids, { signal, ...(to && { to }) }, { ...target, json, done: `got ${signal}` });
+  const signalling = { signal, ...(to && { to }) };
+  if (await rolledOut({ ...target, json }, { kind: "signal", ids, signalling })) return;
+  await signalEach(ids, signalling, { ...target, json, done: `got ${signal}` });
 }
 
 type SignalOutput = Pick<Options, "config" | "name" | "json"> & {

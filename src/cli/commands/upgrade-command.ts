@@ -12,8 +12,10 @@ import { writeWhole } from "../../core/os/careful-files.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import type { Holder } from "../../core/os/lock.ts";
 import { isAlive } from "../../core/os/process-stat.ts";
+import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
 import { withTarget } from "../options.ts";
 import { waitFor } from "../output/progress.ts";
+import { rolledOut, withRollout } from "../rollout-options.ts";
 import { type TargetOptions, targetLocation } from "../target.ts";
 
 /** Time for each part to become ready, or for the old one to come back. Milliseconds. */
@@ -26,9 +28,10 @@ export function define(parent: Command): void {
     .description(
       "Replaces service, logger and load balancer of the running procman with those of this version, one by one; if a new one isn't ready in time, the old one comes back. No process is restarted, and no line or connection is lost. Also restarts a service that is down.",
     );
-  withTarget(command)
+  withRollout(withTarget(command))
     .option("--json", "print the keeper's report")
-    .action(async ({ json = false, ...target }: TargetOptions & { readonly json?: boolean }) => {
+    .action(async ({ json = false, ...target }: TargetOptions & RolloutOptions) => {
+      if (await rolledOut({ ...target, json }, { kind: "upgrade" })) return;
       const { stateDir } = targetLocation(target);
       const report = await waitFor(
         {

@@ -54,7 +54,12 @@ type WaitTexts = {
 };
 
 /** Waits for something that procman does anyway: a signal ends only the waiting. */
-export async function waitFor<T>({ doing, continues }: WaitTexts, work: Promise<T>): Promise<T> {
+export function waitFor<T>({ doing, continues }: WaitTexts, work: Promise<T>): Promise<T> {
+  return untilLeft(continues, withProgress(doing, work));
+}
+
+/** The same without a line of progress. */
+export async function untilLeft<T>(continues: WaitTexts["continues"], work: Promise<T>): Promise<T> {
   const leave = (signal: (typeof LEAVING)[number]): void => {
     const message = `stopped waiting; ${continues()}`;
     printAbove(isJson() ? jsonLine(new ProcmanError("interrupted", message)) : `procman: ${message}\n`);
@@ -62,7 +67,7 @@ export async function waitFor<T>({ doing, continues }: WaitTexts, work: Promise<
   };
   for (const signal of LEAVING) process.once(signal, leave);
   try {
-    return await withProgress(doing, work);
+    return await work;
   } finally {
     for (const signal of LEAVING) process.off(signal, leave);
   }

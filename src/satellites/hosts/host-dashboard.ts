@@ -22,7 +22,7 @@ type HostDashboardOptions = { readonly scope: string | undefined; readonly open:
 /** Ends by Ctrl-C. @throws {ProcmanError} `usage`; `service-down`: no machine answers */
 export async function showHosts(names: string, { scope, open }: HostDashboardOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "procman-hosts-"));
-  const upstreams = hostsNamed(names).map((host, index) => upstreamTo(host, join(folder, `${index}.sock`), scope));
+  const upstreams = hostsNamed(names).map((host, index) => upstreamTo(host, join(folder, `${index}.sock`), { scope }));
   const gateways = new Map<HostUpstream, HostGateway>();
   try {
     const files = await dashboardFiles(join(import.meta.dirname, "dashboard"));

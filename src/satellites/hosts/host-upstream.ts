@@ -15,7 +15,7 @@ import type { SignInToken } from "../../core/contract/dashboard-access.ts";
 import { ROUTES } from "../../core/contract/routes.ts";
 import { SCOPES_HEADER } from "../../core/contract/token-claims.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
-import { forwardSocket, type SshHost, signInThere, sshHost } from "./ssh.ts";
+import { forwardSocket, type SshHost, signInThere, sshHost, tokenThere } from "./ssh.ts";
 
 /** Time for a connection of ssh, and between two attempts. Milliseconds. */
 const CONNECT_MS = 15_000;
@@ -33,16 +33,19 @@ export interface HostUpstream {
   close(): void;
 }
 
+/** `scope`: of the page. `isCommand`: its requests are those of a command, with the rights of the account there. */
+type SignInOptions = { readonly scope?: string | undefined; readonly isCommand?: true };
+
 /** `socket`: path for a socket, in a folder that only this user may enter. */
-export function upstreamTo(host: NamedHost, socket: string, scope: string | undefined): HostUpstream {
+export function upstreamTo(host: NamedHost, socket: string, options: SignInOptions): HostUpstream {
   const there = sshHost(host);
-  return there === undefined ? new ApiUpstream(host) : new SshUpstream(there, socket, scope);
+  return there === undefined ? new ApiUpstream(host) : new SshUpstream(there, socket, options);
 }
 
 class SshUpstream implements HostUpstream {
   readonly #host: SshHost;
   readonly #local: string;
-  readonly #scope: string | undefined;
+  readonly #options: SignInOptions;
   #remote = "";
   #child: ChildProcess | undefined;
   #opening: Promise<void> | undefined;
@@ -50,10 +53,10 @@ class SshUpstream implements HostUpstream {
   #problem: string | undefined;
   #token: Promise<string> | undefined;
 
-  constructor(host: SshHost, local: string, scope: string | undefined) {
+  constructor(host: SshHost, local: string, options: SignInOptions) {
     this.#host = host;
     this.#local = local;
-    this.#scope = scope;
+    this.#options = options;
   }
 
   get name(): string {
@@ -86,10 +89,11 @@ class SshUpstream implements HostUpstream {
   }
 
   async #signIn(): Promise<string> {
-    const { code, socket } = await signInThere(this.#host, this.#scope);
+    const { code, socket } = await signInThere(this.#host, this.#options.scope);
     if (socket === undefined)
       throw new ProcmanError("service-down", `Cannot reach ${this.name}: the API there has no Unix socket`);
     this.#remote = socket;
+    if (this.#options.isCommand) return tokenThere(this.#host);
     const { method, path } = ROUTES.exchange;
     const reply = await this.send({
       method,

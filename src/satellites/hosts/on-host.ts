@@ -19,12 +19,17 @@ export type HostReach = "api" | "several" | "upload" | "local";
  *
  * @throws {ProcmanError} `usage`, `service-down`
  */
-export async function runOnHost(name: string, reach: HostReach | undefined, args: readonly string[]): Promise<boolean> {
+export async function runOnHost(
+  name: string,
+  { reach, rolls }: { readonly reach?: HostReach; readonly rolls?: true },
+  args: readonly string[],
+): Promise<boolean> {
   const { host: text, rest } = withoutHost(args);
   if (text === undefined || asksForHelp(rest)) return false;
   if (reach === "local")
     throw new ProcmanError("usage", `Cannot run "procman ${name}" with --host: it is about this machine`);
   const hosts = hostsNamed(text);
+  if (rolls === true && mayBeSeveral(text)) return false;
   const [host] = hosts;
   if (reach === "several" && (mayBeSeveral(text) || name === "dashboard")) return false;
   if (host === undefined || hosts.length > 1) throw tooMany(name);
@@ -58,10 +63,7 @@ function asksForHelp(args: readonly string[]): boolean {
 }
 
 function tooMany(name: string): ProcmanError {
-  return new ProcmanError(
-    "usage",
-    `Cannot run "procman ${name}" on several hosts at once; name one (status and dashboard show several)`,
-  );
+  return new ProcmanError("usage", `Cannot run "procman ${name}" on several hosts; name one`);
 }
 
 function notByApi(name: string, { name: host, url }: NamedHost): ProcmanError {

@@ -17,6 +17,7 @@ import {
   type TypeOf,
 } from "../../core/base/schema.ts";
 import { faultsOf, matches } from "../../core/base/schema-check.ts";
+import { OWNER_SCOPES } from "../../core/contract/token-claims.ts";
 import { signalCode } from "../../core/os/signal-name.ts";
 import { terminalFilter } from "./terminal-filter.ts";
 
@@ -55,6 +56,9 @@ const SIGN_IN = openObject({ code: string({ pattern: "^[\\w-]{20,100}$" }), sock
 
 /** Output of `procman releases --json`. */
 const RELEASES = list(openObject({ path: ABSOLUTE, current: optional(boolean()) }));
+const TOKEN = openObject({ token: string({ pattern: "^[\\w.-]{20,8000}$" }) });
+/** As the commands that run there. Seconds. */
+const TOKEN_SECONDS = 86_400;
 
 export type SshHost = NamedHost & { readonly address: SshAddress };
 
@@ -91,8 +95,15 @@ export async function runRemote(host: SshHost, words: readonly string[]): Promis
 
 export type SshOutput = { readonly code: number; readonly out: string; readonly err: string };
 
-/** Runs a command there, and reads its output. `mayPrompt`: ssh may ask for a password on the terminal. @throws {ProcmanError} `service-down` */
-export async function captureRemote(host: SshHost, words: readonly string[], mayPrompt = false): Promise<SshOutput> {
+/** `mayPrompt`: ssh may ask for a password on the terminal, without a limit of time. */
+type CaptureOptions = { readonly mayPrompt?: boolean; readonly timeoutMs?: number };
+
+/** Runs a command there, and reads its output. @throws {ProcmanError} `service-down` */
+export async function captureRemote(
+  host: SshHost,
+  words: readonly string[],
+  { mayPrompt = false, timeoutMs = ANSWER_MS }: CaptureOptions = {},
+): Promise<SshOutput> {
   const child = startSsh(host, mayPrompt ? ["-T"] : ["-T", "-o", "BatchMode=yes"], {
     command: remoteCommand(host, words),
     stdio: PIPES,
@@ -105,7 +116,7 @@ export async function captureRemote(host: SshHost, words: readonly string[], may
     child.stdout?.destroy();
     child.stderr?.destroy();
   };
-  const timer = mayPrompt ? undefined : setTimeout(() => give(`no answer within ${ANSWER_MS / 1_000} s`), ANSWER_MS);
+  const timer = mayPrompt ? undefined : setTimeout(() => give(`no answer within ${timeoutMs / 1_000} s`), timeoutMs);
   const tooLong = (): void => give(`its answer has more than ${MAX_OUTPUT_BYTES} bytes`);
   const out = textOf(child.stdout, tooLong);
   const err = textOf(child.stderr, tooLong);
@@ -127,12 +138,12 @@ export function checkListed(value: unknown): void {
 
 /** The procmans that run there. @throws {ProcmanError} `service-down` */
 export async function listRemote(host: SshHost, mayPrompt: boolean): Promise<readonly RemoteInstance[]> {
-  return checked(host, jsonOf(host, await captureRemote(host, ["list", "--json"], mayPrompt)), RUNNING);
+  return checked(host, jsonOf(host, await captureRemote(host, ["list", "--json"], { mayPrompt })), RUNNING);
 }
 
 /** Folder of the release in use there. undefined: there is none, or procman isn't running. @throws {ProcmanError} `service-down` */
 export async function presentReleaseThere(host: SshHost, mayPrompt: boolean): Promise<string | undefined> {
-  const output = await captureRemote(host, ["releases", "--json"], mayPrompt);
+  const output = await captureRemote(host, ["releases", "--json"], { mayPrompt });
   if (output.code !== EXIT.done) return undefined;
   return checked(host, jsonOf(host, output), RELEASES).find(({ current }) => current === true)?.path;
 }
@@ -141,6 +152,13 @@ export async function presentReleaseThere(host: SshHost, mayPrompt: boolean): Pr
 export async function signInThere(host: SshHost, scope: string | undefined): Promise<TypeOf<typeof SIGN_IN>> {
   const words = ["dashboard", "--json", ...(scope === undefined ? [] : ["--scope", scope])];
   return checked(host, jsonOf(host, await captureRemote(host, words)), SIGN_IN);
+}
+
+/** A token with the rights of that account. @throws {ProcmanError} `service-down` */
+export async function tokenThere(host: SshHost): Promise<string> {
+  const scopes = OWNER_SCOPES.join(",");
+  const words = ["token", "--consumer", "cli", "--scope", scopes, "--expire-in", String(TOKEN_SECONDS), "--json"];
+  return checked(host, jsonOf(host, await captureRemote(host, words)), TOKEN).token;
 }
 
 function checked<Value>({ name }: SshHost, value: unknown, schema: Schema<Value>): Value {
