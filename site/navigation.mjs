@@ -23,6 +23,7 @@ export const NAVIGATION = [
       "docs/guide/processes",
       "docs/guide/reload",
       "docs/guide/deploy",
+      "docs/guide/rollout",
       "docs/guide/history",
       "docs/guide/environment",
       "docs/guide/ports",

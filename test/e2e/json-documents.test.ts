@@ -54,7 +54,7 @@ async function rollouts(folder: string, run: ReturnType<typeof checker>["run"]):
   const { port } = JSON.parse(readFileSync(join(folder, ".procman/test/endpoint.json"), "utf8"));
   await run(folder, `host add near http://127.0.0.1:${port} --token-file ops.token --group ops`, "host add");
   assert.equal((await run(folder, "restart web --host @ops", "rollout status")).code, 0);
-  assert.equal((await run(folder, "deploy ./nowhere --host @ops", "rollout status")).code, 1);
+  assert.equal((await run(folder, "deploy /nowhere --on-host --host @ops", "rollout status")).code, 1);
   await run(folder, "rollout status", "rollout status");
   await run(folder, "restart web --host @ops --drain-command false", "rollout status");
   assert.equal((await run(folder, "rollout continue --drain-command true", "rollout continue")).code, 0);

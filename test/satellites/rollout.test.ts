@@ -248,12 +248,12 @@ const versionOf = ({ folder }: Host): string => readFileSync(join(folder, "curre
 
 test("a release that fails on the second host is taken back on both", async (context) => {
   const { run, folder, b, c, hosts } = await hostsWith(context, [RELEASED], RELEASES);
-  const first = await run("deploy", build(folder, "one"), "--host", "@web");
+  const first = await run("deploy", build(folder, "one"), "--on-host", "--host", "@web");
   assert.equal(first.code, 0, first.err);
   assert.match(first.out, /\n {2}a: copy .*\n {2}a: switch .*\n {2}a: restart web\n/);
   edit(b, (config) => Object.assign(config, { releases: { after: ["! grep two VERSION"] } }));
   assert.equal((await procman(b.folder, ["reload"])).code, 0);
-  const failed = await run("deploy", build(folder, "two"), "--host", "@web", "--on-failure", "rollback");
+  const failed = await run("deploy", build(folder, "two"), "--on-host", "--host", "@web", "--on-failure", "rollback");
   assert.equal(failed.code, 1);
   assert.match(failed.err, /b: .*is in use again\ntaken back: a\nnot begun: c/s);
   assert.deepEqual(hosts.map(versionOf), ["one", "one", "one"]);

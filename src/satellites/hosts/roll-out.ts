@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { untilLeft, withProgress } from "../../cli/output/progress.ts";
+import { addressIn } from "../../client/connection/host-address.ts";
 import { allHosts, hostsNamed, type NamedHost } from "../../client/connection/host-file.ts";
 import { EXIT, ProcmanError, reasonOf } from "../../core/base/errors.ts";
 import { printable, printableJson } from "../../core/base/printable.ts";
@@ -17,7 +18,9 @@ import { RolledHost } from "./rolled-host.ts";
 import { drive } from "./rollout-driver.ts";
 import type { RolloutEnd } from "./rollout-plan.ts";
 import { RolloutView, rolloutTable } from "./rollout-view.ts";
-import { sshHost } from "./ssh.ts";
+import { type SshHost, sshHost } from "./ssh.ts";
+import { uploadTo } from "./upload.ts";
+import { withUploadSource } from "./upload-source.ts";
 
 /** Until a host that doesn't answer counts as failed. Seconds. */
 const HOST_TIMEOUT_SECONDS = 60;
@@ -32,25 +35,19 @@ export type RolloutOptions = {
   readonly hostTimeout?: number | undefined;
   readonly dryRun?: boolean | undefined;
   readonly json?: boolean | undefined;
+  /** What is deployed is on the hosts already. */
+  readonly isThere?: boolean | undefined;
 };
 
-/** What is done on this host, once it is ready for it. */
-type ActionFor = (host: RolledHost, rollout: string) => Promise<RolloutAction>;
-
 /** Exit code 1 if not all hosts are done, 69 if some were left out. @throws {ProcmanError} */
-export async function rollOut(
-  names: string,
-  action: RolloutAction | ActionFor,
-  options: RolloutOptions,
-): Promise<void> {
+export async function rollOut(names: string, action: RolloutAction, options: RolloutOptions): Promise<void> {
   const named = hostsNamed(names);
   await withHosts(named, options, async (all) => {
     const away = await unreachable(all);
     const hosts = all.filter((host) => !away.has(host));
     refuseAway(away, hosts, options.skipUnreachable === true);
     const id = newId();
-    const actionFor: ActionFor = typeof action === "function" ? action : async () => action;
-    const actions = new Map(await Promise.all(hosts.map(async (host) => [host, await actionFor(host, id)] as const)));
+    const actions = await actionsFor(hosts, action, { id, isThere: options.isThere === true });
     const orders = ordersFor(id, actions, options);
     const plans = await withProgress(
       () => "planning",
@@ -167,6 +164,32 @@ function newId(): string {
   return `${time}-${process.getBuiltinModule("node:crypto").randomBytes(2).toString("hex")}`;
 }
 
+/** What is deployed is brought to each host first. @throws {ProcmanError} `usage`, those of an upload */
+async function actionsFor(
+  hosts: readonly RolledHost[],
+  action: RolloutAction,
+  { id, isThere }: { readonly id: string; readonly isThere: boolean },
+): Promise<ReadonlyMap<RolledHost, RolloutAction>> {
+  const { order } = action;
+  const away = hosts.filter(({ host }) => addressIn(host.url).kind !== "unix");
+  if (order === undefined || isThere || away.length === 0) return new Map(hosts.map((host) => [host, action]));
+  const https = away.find(({ host }) => sshHost(host) === undefined);
+  if (https !== undefined)
+    throw new ProcmanError(
+      "usage",
+      `Cannot deploy on ${https.name}: it is reached by https, which uploads nothing; bring the release to all hosts, and name it with --on-host, or add ${https.name} by ssh://USER@HOST`,
+    );
+  return withUploadSource(order, async ({ source, label }) => {
+    const uploaded = away.map(async (host): Promise<readonly [RolledHost, RolloutAction]> => {
+      const path = await uploadTo(sshHost(host.host) as SshHost, source, id);
+      const there = "folder" in source ? { folder: path } : { tarball: path };
+      return [host, { ...action, order: { ...there, uploaded: label } }];
+    });
+    const all = withProgress(() => "uploading", Promise.all(uploaded));
+    return new Map([...hosts.map((host) => [host, action] as const), ...(await all)]);
+  });
+}
+
 /** @throws {ProcmanError} `usage` */
 function ordersFor(
   id: string,
@@ -232,7 +255,7 @@ function whatText({ action, hosts }: Pick<RolloutOrder, "action" | "hosts">): st
   const { kind, ids = [], scaling, signalling, order, entry, profile } = action;
   const to =
     scaling?.instances ?? (scaling?.by === undefined ? undefined : `${scaling.by > 0 ? "+" : ""}${scaling.by}`);
-  const source = order?.folder ?? order?.tarball ?? order?.ref ?? order?.release;
+  const source = order?.uploaded ?? order?.folder ?? order?.tarball ?? order?.ref ?? order?.release;
   const words = [
     kind,
     signalling?.signal,

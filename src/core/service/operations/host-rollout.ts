@@ -17,6 +17,7 @@ import { isAllowed } from "../../contract/token-claims.ts";
 import { failpoint } from "../../os/failpoint.ts";
 import { afterStep, carriedOut, type RolloutState } from "../../releases/rollout-machine.ts";
 import { RolloutStore, type StoredRollout } from "../../releases/rollout-store.ts";
+import { removeUpload } from "../../releases/upload-path.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { type DeedContext, FORWARD, goBack, hasChanged, present } from "./host-deeds.ts";
 import { News } from "./news.ts";
@@ -100,7 +101,7 @@ export class HostRollout implements Subsystem {
       const next = afterStep(stateIn(record), asked, record.drains === true);
       if (next === undefined)
         throw new ProcmanError("rollout-refused", `Cannot ${asked.step}: ${record.host} is ${record.phase}`);
-      if (asked.step === "release") return this.#write({ ...stored, record: { ...record, ended: nowText() } });
+      if (asked.step === "release") return this.#release(stored);
       if (next.runs === undefined) return this.#become(stored, next.state);
       return this.#begin(stored, next.state, caller);
     });
@@ -113,6 +114,13 @@ export class HostRollout implements Subsystem {
     const begun = this.#become({ ...stored, before, marks, isOwner: caller.isOwner === true }, state);
     if (action.kind !== "upgrade") void this.#carryOut(false, caller);
     return begun;
+  }
+
+  /** What was uploaded for it, and was not deployed, isn't needed any more. */
+  async #release(stored: StoredRollout): Promise<RolloutRecord> {
+    const { record } = stored;
+    await removeUpload(record.action.order ?? {});
+    return this.#write({ ...stored, record: { ...record, ended: nowText() } });
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
