@@ -812,7 +812,7 @@ export type RolloutAction = {
   /** `signal`: which one. */
   readonly signalling?: { readonly signal: string | number; readonly to?: "group" | "leader" };
   /** `deploy`: what, by its path on this host. */
-  readonly order?: { readonly folder?: string; readonly tarball?: string; readonly ref?: string; readonly repository?: string; readonly release?: string; readonly dryRun?: true };
+  readonly order?: { readonly folder?: string; readonly tarball?: string; readonly ref?: string; readonly repository?: string; readonly release?: string; readonly dryRun?: true; readonly uploaded?: string };
   /** `rollback`: an entry of the history, or a release. */
   readonly entry?: string;
   /** `rollback`: also over changes that are not committed. */

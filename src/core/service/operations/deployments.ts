@@ -167,11 +167,7 @@ export class Deployments implements Subsystem {
     if (to !== undefined && isReleaseId(to)) return { release: to };
     if (to !== undefined && /^\d+$/.test(to)) {
       const { number, entry } = entryNamed(to, store);
-      if (entry.release === undefined) return undefined;
-      const { folder, current } = releasesOf(this.#context, "roll back");
-      // Of the present release, it is the configuration that differs.
-      if (entry.release === currentRelease(folder, current)) return undefined;
-      return { release: entry.release, rollbackTo: number };
+      return entry.release === undefined ? undefined : { release: entry.release, rollbackTo: number };
     }
     const release = to === undefined ? activeIn(store)?.entry.releaseBefore : undefined;
     if (release === undefined || !isReleaseId(release)) return undefined;
