@@ -14,7 +14,7 @@ const DRAIN_HELP =
   "run this here before and after each host, with PROCMAN_HOST, PROCMAN_HOST_STATE (drain or ready) and PROCMAN_ROLLOUT: it takes the host out of its load balancer, and puts it back";
 const TIMEOUT_HELP = "a host that doesn't answer for so long counts as failed (default: 60)";
 
-/** Those without a meaning for one host. */
+/** Options without a meaning for one host. */
 const ROLLED = ["batch", "maxFailed", "onFailure", "skipUnreachable", "drainCommand", "hostTimeout"] as const;
 
 /** With several hosts, `--host @web`. `hasDryRun`: the command has it also for one. */

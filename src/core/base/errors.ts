@@ -68,7 +68,7 @@ export const ERRORS = {
   "deploy-failed": { status: 409, exit: EXIT.refused },
   "release-unknown": { status: 404, exit: EXIT.refused },
   "rollout-running": { status: 409, exit: EXIT.refused },
-  /** It isn't possible, or not now; nothing was done. */
+  /** The step isn't possible, or not now; nothing was done. */
   "rollout-refused": { status: 409, exit: EXIT.refused },
   "rollout-failed": { status: 409, exit: EXIT.refused },
   "rollout-unknown": { status: 404, exit: EXIT.refused },

@@ -40,7 +40,7 @@ export type Caller = {
   readonly limits?: TokenLimits;
   /** The Unix user behind a command, if procman runs as another one. */
   readonly user?: string;
-  /** Those of its token. Absent: it may do everything. */
+  /** Scopes of its token. Absent: it may do everything. */
   readonly scopes?: readonly TokenScope[];
   /** The request came by the Unix socket, which procman's own user alone can open, and not by a page. */
   readonly isOwner?: true;

@@ -1,17 +1,17 @@
 /** How far a rollout is on this host, and which step may follow: a pure machine. The client says the steps. */
 import type { RolloutPhase, RolloutStep } from "../contract/rollout-record.ts";
 
-export type RolloutState = {
+export type HostRolloutState = {
   readonly phase: RolloutPhase;
   readonly problem?: string;
-  /** It has something that can be taken back. */
+  /** The host has something that can be taken back. */
   readonly changed?: true;
   readonly back?: true;
   readonly aborted?: true;
 };
 
 /** What the step leads to. `runs`: what is carried out then. */
-export type NextRollout = { readonly state: RolloutState; readonly runs?: "forward" | "back" };
+export type NextRollout = { readonly state: HostRolloutState; readonly runs?: "forward" | "back" };
 
 type Moves = Partial<Readonly<Record<RolloutPhase, RolloutPhase>>>;
 
@@ -59,7 +59,7 @@ function moves(
 
 /** undefined: the step isn't possible now. The same step twice is as once. */
 export function afterStep(
-  state: RolloutState,
+  state: HostRolloutState,
   { step, problem }: Pick<RolloutStep, "step" | "problem">,
   drains: boolean,
 ): NextRollout | undefined {
@@ -86,7 +86,7 @@ export function afterStep(
   }
 }
 
-function isPossible({ phase, changed, back }: RolloutState, step: RolloutStep["step"], drains: boolean): boolean {
+function isPossible({ phase, changed, back }: HostRolloutState, step: RolloutStep["step"], drains: boolean): boolean {
   const leavesRest = phase === "done" || phase === "failed";
   if (step === "drain" || step === "back-drain") return drains && (step === "drain" || !leavesRest || changed === true);
   if (step === "back-run") return !leavesRest || changed === true;
@@ -95,10 +95,10 @@ function isPossible({ phase, changed, back }: RolloutState, step: RolloutStep["s
 
 /** What was under way is over. */
 export function carriedOut(
-  state: RolloutState,
+  state: HostRolloutState,
   { problem, changed }: { readonly problem?: string; readonly changed: boolean },
   drains: boolean,
-): RolloutState {
+): HostRolloutState {
   const isBack = state.phase === "back-running";
   const [ready, done, failed] = isBack
     ? (["back-readying", "taken-back", "back-failed"] as const)
@@ -111,12 +111,12 @@ export function carriedOut(
 }
 
 /** The client has put the host back into its load balancer; what has failed before shows now. */
-function afterReady({ phase, problem, changed }: RolloutState, next: RolloutPhase): RolloutPhase {
+function afterReady({ phase, problem, changed }: HostRolloutState, next: RolloutPhase): RolloutPhase {
   if (phase === "readying" && problem !== undefined) return "failed";
   return phase === "back-readying" && changed === true ? "back-failed" : next;
 }
 
-function withoutProblem({ problem: _, ...state }: RolloutState): RolloutState {
+function withoutProblem({ problem: _, ...state }: HostRolloutState): HostRolloutState {
   return state;
 }
 

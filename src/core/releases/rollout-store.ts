@@ -8,7 +8,7 @@ import { readWhole, writeWhole } from "../os/careful-files.ts";
 
 /** What there was before, and what says whether a step that a killed service had begun was carried out. */
 const BEFORE = object({
-  /** Of the history: in force, and the newest. */
+  /** Entries of the history: in force, and the newest. */
   entry: optional(integer()),
   newest: optional(integer()),
   release: optional(string()),

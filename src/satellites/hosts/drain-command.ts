@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { printable } from "../../core/base/printable.ts";
 
-/** Of its output, for the message when it fails. Characters. */
+/** The end of its output, for the message when it fails. Characters. */
 const MOST_OUTPUT = 1_000;
 
 export type Drained = { readonly host: string; readonly state: "drain" | "ready"; readonly rollout: string };

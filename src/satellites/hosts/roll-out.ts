@@ -346,10 +346,10 @@ function report(
   throw new ProcmanError("rollout-failed", `Rollout ${id} is ${end === "done" ? "over" : end}\n${facts}${next}`);
 }
 
-type Parts = { readonly hosts: readonly RolledHost[]; readonly missing: readonly string[] };
+type RolloutParts = { readonly hosts: readonly RolledHost[]; readonly missing: readonly string[] };
 
 /** The hosts of a rollout, in its order; `missing`: names of those that don't answer. @throws {ProcmanError} `rollout-unknown`, `usage` */
-async function partsOf(all: readonly RolledHost[], id: string | undefined, mayBeOver = false): Promise<Parts> {
+async function partsOf(all: readonly RolledHost[], id: string | undefined, mayBeOver = false): Promise<RolloutParts> {
   const asked = all.map(async (host) => {
     host.record = await host.first((client) => client.rollout());
   });

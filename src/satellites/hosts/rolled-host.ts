@@ -16,7 +16,7 @@ const RETRY_MS = 1_000;
 /** A request waits no longer for a change. Seconds. */
 const WATCH_SECONDS = 20;
 
-/** It doesn't answer any more. */
+/** A host doesn't answer any more. */
 export class LostHost extends Error {}
 
 export class RolledHost {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { RolloutStep } from "../../core/contract/rollout-record.ts";
-import { afterStep, carriedOut, type RolloutState } from "../../core/releases/rollout-machine.ts";
+import { afterStep, carriedOut, type HostRolloutState } from "../../core/releases/rollout-machine.ts";
 import { type HostDeed, type HostState, nextDeeds, type RolloutEnd, type RolloutLimits } from "./rollout-plan.ts";
 
 /** What is the case on a host, whenever it is tried. */
@@ -26,7 +26,7 @@ const STEP: Readonly<Partial<Record<HostDeed, RolloutStep["step"]>>> = {
 class World {
   readonly limits: RolloutLimits;
   readonly natures: ReadonlyMap<string, Nature>;
-  readonly states: Map<string, RolloutState>;
+  readonly states: Map<string, HostRolloutState>;
   readonly log: string[] = [];
   mostAtOnce = 0;
 
@@ -37,7 +37,7 @@ class World {
   }
 
   #step(host: string, step: RolloutStep["step"], problem?: string): void {
-    const state = this.states.get(host) as RolloutState;
+    const state = this.states.get(host) as HostRolloutState;
     const next = afterStep(state, { step, ...(problem !== undefined && { problem }) }, this.limits.drains === true);
     assert.ok(next, `${host}: ${step} in ${state.phase}`);
     this.states.set(host, next.state);
@@ -48,7 +48,7 @@ class World {
 
   /** A deed up to its first effect, or to its end. */
   do(host: string, deed: HostDeed): void {
-    const state = this.states.get(host) as RolloutState;
+    const state = this.states.get(host) as HostRolloutState;
     const { drains, works, leaves, goesBack } = this.natures.get(host) as Nature;
     const isBack = state.phase.startsWith("back-");
     const step = STEP[deed];

@@ -6,9 +6,9 @@ import type { RolledHost } from "./rolled-host.ts";
 
 const REDRAW_MS = 1_000;
 
-type Row = Pick<RolledHost, "name" | "record" | "lost">;
+type RolledRow = Pick<RolledHost, "name" | "record" | "lost">;
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly Column<RolledRow>[] = [
   { title: "HOST", cell: ({ name }) => name },
   { title: "PHASE", cell: phaseText },
   {
@@ -19,11 +19,11 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: "WHAT", cell: whatText, isOptional: true, rank: 0 },
 ];
 
-export function rolloutTable(hosts: readonly Row[], screen: NodeJS.WriteStream = process.stdout): string {
+export function rolloutTable(hosts: readonly RolledRow[], screen: NodeJS.WriteStream = process.stdout): string {
   return columnTable(COLUMNS, hosts, screen);
 }
 
-function phaseText({ record, lost }: Row): string {
+function phaseText({ record, lost }: RolledRow): string {
   if (lost !== undefined || record === undefined) return "lost";
   return record.ended === undefined || record.phase !== "waiting" ? record.phase : "not begun";
 }
@@ -32,7 +32,7 @@ function sinceText(since: string, now: number): string {
   return age(Math.max(0, now - Date.parse(since)));
 }
 
-function whatText({ record, lost }: Row): string {
+function whatText({ record, lost }: RolledRow): string {
   return printableLine(lost ?? record?.problem ?? record?.line ?? "");
 }
 

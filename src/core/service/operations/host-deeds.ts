@@ -9,7 +9,7 @@ import type { Control } from "../../contract/control.ts";
 import { deploymentEnd } from "../../contract/deployment-end.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { NO_WAY_BACK, type RolledAction, type RolloutAction } from "../../contract/rollout-record.ts";
-import { hasCurrentRun, isDownByFailure } from "../../contract/status-sets.ts";
+import { hasCurrentRun, isDownByFailure, isStopping } from "../../contract/status-sets.ts";
 import { activeIn, type SoundEntry } from "../../history/shown-history.ts";
 import type { RolloutBefore } from "../../releases/rollout-store.ts";
 import type { OperationContext, StartContext } from "./operation-context.ts";
@@ -164,7 +164,7 @@ async function wasApplied({ isResumed, marks }: Deed, context: DeedContext): Pro
   throw new Error(`the change was taken back: ${problem}`);
 }
 
-/** Of the history, once its result is known. */
+/** The newest of the history, once its result is known. */
 async function newestEntry({
   operations,
   history: { store },
@@ -189,7 +189,7 @@ async function wasRestarted({ action, since }: Deed, context: DeedContext): Prom
     (await Promise.all((action.ids ?? []).map((id) => control.process(id)))).flatMap(membersOf).filter(hasCurrentRun);
   const isNew = ({ started = "" }: ProcessRecord): boolean => Date.parse(started) >= since;
   const found = await running();
-  if (!found.some((each) => isNew(each) || each.status === "stopping")) return false;
+  if (!found.some((each) => isNew(each) || isStopping(each))) return false;
   for (const { id } of found)
     if (!(await settleRestart(context, id, { steadyMs, signal })))
       throw new Error(`"${id}" did not come up after its restart`);

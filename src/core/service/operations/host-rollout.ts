@@ -15,7 +15,7 @@ import {
 } from "../../contract/rollout-record.ts";
 import { isAllowed } from "../../contract/token-claims.ts";
 import { failpoint } from "../../os/failpoint.ts";
-import { afterStep, carriedOut, type RolloutState } from "../../releases/rollout-machine.ts";
+import { afterStep, carriedOut, type HostRolloutState } from "../../releases/rollout-machine.ts";
 import { RolloutStore, type StoredRollout } from "../../releases/rollout-store.ts";
 import { removeUpload } from "../../releases/upload-path.ts";
 import type { Subsystem } from "../subsystem.ts";
@@ -107,7 +107,7 @@ export class HostRollout implements Subsystem {
     });
   }
 
-  async #begin(stored: StoredRollout, state: RolloutState, caller: Caller): Promise<RolloutRecord> {
+  async #begin(stored: StoredRollout, state: HostRolloutState, caller: Caller): Promise<RolloutRecord> {
     const { changed, action } = stored.record;
     const marks = await present(action, this.#deedContext(caller));
     const before = changed === true ? (stored.before ?? marks) : marks;
@@ -166,7 +166,7 @@ export class HostRollout implements Subsystem {
     }
   }
 
-  #become(stored: StoredRollout, state: RolloutState): RolloutRecord {
+  #become(stored: StoredRollout, state: HostRolloutState): RolloutRecord {
     const { problem: _, changed: _changed, back: _back, aborted: _aborted, line: _line, ...rest } = stored.record;
     const since = stored.record.phase === state.phase ? rest.since : nowText();
     const record = this.#write({ ...stored, record: { ...rest, ...state, since, next: rest.next + 1 } });
@@ -187,7 +187,7 @@ export class HostRollout implements Subsystem {
   }
 }
 
-function stateIn({ phase, problem, changed, back, aborted }: RolloutRecord): RolloutState {
+function stateIn({ phase, problem, changed, back, aborted }: RolloutRecord): HostRolloutState {
   return compact({ phase, problem, changed, back, aborted });
 }
 
