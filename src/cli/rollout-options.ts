@@ -12,10 +12,22 @@ const MOST_HOSTS = 10_000;
 
 const DRAIN_HELP =
   "run this here before and after each host, with PROCMAN_HOST, PROCMAN_HOST_STATE (drain or ready) and PROCMAN_ROLLOUT: it takes the host out of its load balancer, and puts it back";
+const HAPROXY_HELP =
+  "drain each host in this HAProxy before it changes, and put it back: its stats socket, or HOST:PORT; several separated by commas";
+const DRAIN_TIMEOUT_HELP = "with --haproxy: wait so long for the sessions of a host, and for its checks (default: 60)";
 const TIMEOUT_HELP = "a host that doesn't answer for so long counts as failed (default: 60)";
 
 /** Options without a meaning for one host. */
-const ROLLED = ["batch", "maxFailed", "onFailure", "skipUnreachable", "drainCommand", "hostTimeout"] as const;
+const ROLLED = [
+  "batch",
+  "maxFailed",
+  "onFailure",
+  "skipUnreachable",
+  "drainCommand",
+  "haproxy",
+  "drainTimeout",
+  "hostTimeout",
+] as const;
 
 /** With several hosts, `--host @web`. `hasDryRun`: the command has it also for one. */
 export function withRollout(command: Command, hasDryRun = false): Command {
@@ -32,7 +44,7 @@ export function withRollout(command: Command, hasDryRun = false): Command {
       "what follows when more have failed: stop, or rollback of all that have changed (default: stop)",
     ).choices(["stop", "rollback"]),
     new Option("--skip-unreachable", "leave out hosts that don't answer, instead of doing nothing"),
-    new Option("--drain-command <command>", DRAIN_HELP),
+    ...drainOptions(),
     new Option("--host-timeout <seconds>", TIMEOUT_HELP).argParser(secondsTo(LONGEST_SECONDS)),
     ...(hasDryRun ? [] : [new Option("--dry-run", "only print the plan")]),
   ];
@@ -40,11 +52,18 @@ export function withRollout(command: Command, hasDryRun = false): Command {
   return command;
 }
 
+function drainOptions(): readonly Option[] {
+  return [
+    new Option("--haproxy <address>", HAPROXY_HELP).conflicts("drainCommand"),
+    new Option("--drain-timeout <seconds>", DRAIN_TIMEOUT_HELP).argParser(secondsTo(LONGEST_SECONDS)),
+    new Option("--drain-command <command>", DRAIN_HELP),
+  ];
+}
+
 /** For `rollout continue` and `abort`. */
 export function withDriver(command: Command): Command {
-  return command
-    .option("--drain-command <command>", DRAIN_HELP)
-    .option("--host-timeout <seconds>", TIMEOUT_HELP, secondsTo(LONGEST_SECONDS));
+  for (const option of drainOptions()) command.addOption(option);
+  return command.option("--host-timeout <seconds>", TIMEOUT_HELP, secondsTo(LONGEST_SECONDS));
 }
 
 type RolledOptions = TargetOptions & RolloutOptions;

@@ -27,7 +27,7 @@ test("three hosts are drained by HAProxy, deployed and put back: no request fail
   if (rig === undefined) return;
   await deployEverywhere(rig, "1");
   const build = rig.build("2");
-  const load = rig.load();
+  const load = rig.load(context);
   for (const name of HOSTS) {
     assert.equal(await haproxy(rig, name, "drain"), undefined);
     assert.equal(await rig.serverStatus(name), "DRAIN");

@@ -195,7 +195,7 @@ test("the drain command runs before and after each host; one that fails stops th
   assert.equal(await pidOf(a, "web"), before);
   assert.match(
     (await run("rollout", "continue")).err,
-    /name the command again: procman rollout continue \S+ --drain-command/,
+    /name it again: procman rollout continue \S+, with --haproxy ADDRESS or --drain-command/,
   );
   const ended = await run("rollout", "abort", "--drain-command", command);
   assert.deepEqual([ended.code, /is over\./.test(ended.out)], [0, true], ended.err);

@@ -22,9 +22,9 @@ const SSH_PORT = 2222;
 const WEB_PORT = 3000;
 
 /** A program of a release: answers with its version, and ends when its requests are answered. */
-const SERVER = `const { readFileSync } = require("node:fs");
+const SERVER = `const { existsSync, readFileSync } = require("node:fs");
 const version = readFileSync(\`\${__dirname}/VERSION\`, "utf8").trim();
-if (version.startsWith("bad")) throw new Error("this release is bad");
+if (version !== "2" && existsSync(\`\${__dirname}/../../refuse\`)) throw new Error("this host refuses it");
 const server = require("node:http").createServer((_request, response) => setTimeout(() => response.end(version), 5));
 server.listen(${WEB_PORT}, () => console.log(\`version \${version}\`));
 process.on("SIGTERM", () => server.close(() => process.exit()));
@@ -64,7 +64,12 @@ export class HostRig {
 
   /** A command on the machine of the client. */
   run(...args: readonly string[]): Promise<Outcome> {
-    return procman(this.folder, args, this.env());
+    return this.runAs(this.folder, ...args);
+  }
+
+  /** The same by another user, whose list of hosts is in this folder. */
+  runAs(settings: string, ...args: readonly string[]): Promise<Outcome> {
+    return procman(this.folder, args, this.env(settings));
   }
 
   /** A command that may be killed. */
@@ -130,8 +135,10 @@ export class HostRig {
   }
 
   /** Requests through HAProxy, by so many clients at once. */
-  load(count = 8): FrontLoad {
-    return new FrontLoad(join(this.folder, "front.sock"), count);
+  load(context: TestContext, count = 3): FrontLoad {
+    const load = new FrontLoad(join(this.folder, "front.sock"), count);
+    context.after(() => load.stop());
+    return load;
   }
 
   #network(): void {

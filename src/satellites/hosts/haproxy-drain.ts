@@ -67,6 +67,12 @@ export async function haproxyStep(
   }
 }
 
+/** Before anything is done: each HAProxy has each of these hosts. @throws {ProcmanError} */
+export async function checkHaproxys(addresses: readonly string[], hosts: readonly HaproxyHost[]): Promise<void> {
+  for (const api of addresses.map((address) => new HaproxyApi(address)))
+    for (const host of hosts) await api.serversOf(host, false);
+}
+
 /** One HAProxy. */
 class HaproxyApi {
   readonly #address: string;
@@ -83,7 +89,7 @@ class HaproxyApi {
    * somebody has put in maintenance.
    *
    * @param isToDrain another server of each backend must be up: else requests would fail
-   * @throws {ProcmanError} `service-down`, `deploy-refused`: there is none
+   * @throws {ProcmanError} `service-down`, `rollout-refused`: there is none
    */
   async serversOf(host: HaproxyHost, isToDrain: boolean): Promise<readonly HaproxyServer[]> {
     const all = await this.#stats();
@@ -107,7 +113,7 @@ class HaproxyApi {
   /**
    * Lets no new session come to the servers, and waits for the end of those that are there.
    *
-   * @throws {ProcmanError} `service-down`, `deploy-refused`, `wait-timeout`
+   * @throws {ProcmanError} `service-down`, `rollout-refused`, `wait-timeout`
    */
   async drain(servers: readonly HaproxyServer[], wait: DrainWait): Promise<void> {
     for (const server of servers) await this.#set(server, "drain");
@@ -125,7 +131,7 @@ class HaproxyApi {
   /**
    * Lets sessions come again, and waits until the servers are up for HAProxy's checks.
    *
-   * @throws {ProcmanError} `service-down`, `deploy-refused`, `wait-timeout`
+   * @throws {ProcmanError} `service-down`, `rollout-refused`, `wait-timeout`
    */
   async ready(servers: readonly HaproxyServer[], wait: DrainWait): Promise<void> {
     for (const server of servers) await this.#set(server, "ready");
@@ -219,7 +225,7 @@ class HaproxyApi {
   }
 
   #refused(why: string): ProcmanError {
-    return new ProcmanError("deploy-refused", `Cannot use HAProxy at ${this.#address}: ${why}`);
+    return new ProcmanError("rollout-refused", `Cannot use HAProxy at ${this.#address}: ${why}`);
   }
 }
 

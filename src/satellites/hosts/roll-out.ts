@@ -14,6 +14,8 @@ import {
   type RolloutOrder,
   type RolloutRecord,
 } from "../../core/contract/rollout-record.ts";
+import { drainFor, placeOf } from "./drain-command.ts";
+import { checkHaproxys } from "./haproxy-drain.ts";
 import { RolledHost } from "./rolled-host.ts";
 import { drive } from "./rollout-driver.ts";
 import type { RolloutEnd } from "./rollout-plan.ts";
@@ -32,6 +34,10 @@ export type RolloutOptions = {
   readonly onFailure?: "stop" | "rollback" | undefined;
   readonly skipUnreachable?: boolean | undefined;
   readonly drainCommand?: string | undefined;
+  /** Addresses, separated by commas. */
+  readonly haproxy?: string | undefined;
+  /** Seconds. */
+  readonly drainTimeout?: number | undefined;
   readonly hostTimeout?: number | undefined;
   readonly dryRun?: boolean | undefined;
   readonly json?: boolean | undefined;
@@ -46,6 +52,12 @@ export async function rollOut(names: string, action: RolloutAction, options: Rol
     const away = await unreachable(all);
     const hosts = all.filter((host) => !away.has(host));
     refuseAway(away, hosts, options.skipUnreachable === true);
+    const { haproxy } = options;
+    if (haproxy !== undefined)
+      await checkHaproxys(
+        haproxy.split(","),
+        hosts.map(({ host }) => placeOf(host)),
+      );
     const id = newId();
     const actions = await actionsFor(hosts, action, { id, isThere: options.isThere === true });
     const orders = ordersFor(id, actions, options);
@@ -194,7 +206,7 @@ async function actionsFor(
 function ordersFor(
   id: string,
   actions: ReadonlyMap<RolledHost, RolloutAction>,
-  { batch = "1", maxFailed = 0, onFailure = "stop", drainCommand }: RolloutOptions,
+  { batch = "1", maxFailed = 0, onFailure = "stop", drainCommand, haproxy }: RolloutOptions,
 ): readonly RolloutOrder[] {
   const hosts = [...actions.keys()].map(({ name }) => name);
   const [kind] = [...actions.values()].map((action) => action.kind);
@@ -220,7 +232,7 @@ function ordersFor(
     ...common,
     host,
     action,
-    ...(drainCommand !== undefined && { drains: true as const }),
+    ...((drainCommand ?? haproxy) !== undefined && { drains: true as const }),
   }));
 }
 
@@ -287,18 +299,19 @@ async function hold(hosts: readonly RolledHost[], orders: readonly RolloutOrder[
 /** To the end. @throws {ProcmanError} `rollout-failed` */
 async function goOn(hosts: readonly RolledHost[], options: RolloutOptions, isAborted = false): Promise<void> {
   const [{ id, action, ...limits }] = hosts.map(({ record }) => record as RolloutRecord) as [RolloutRecord];
-  const { drainCommand, json = false } = options;
-  if (limits.drains === true && drainCommand === undefined)
+  const { json = false } = options;
+  const drain = drainFor(options);
+  if (limits.drains === true && drain === undefined)
     throw new ProcmanError(
       "usage",
-      `Cannot go on: the rollout takes hosts out of their load balancer; name the command again: procman rollout ${isAborted ? "abort" : "continue"} ${id} --drain-command COMMAND`,
+      `Cannot go on: the rollout takes hosts out of their load balancer; name it again: procman rollout ${isAborted ? "abort" : "continue"} ${id}, with --haproxy ADDRESS or --drain-command COMMAND`,
     );
   const view = new RolloutView(hosts, json);
   const work = drive({
     id,
     limits,
     hosts,
-    drainCommand,
+    drain,
     isUpgrade: action.kind === "upgrade",
     onNews: () => view.update(),
   });

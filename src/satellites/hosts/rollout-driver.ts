@@ -1,7 +1,7 @@
 /** Carries out a rollout, host by host, as `rollout-plan.ts` says. It may end at any moment: another one goes on. */
 import { ProcmanError, reasonOf } from "../../core/base/errors.ts";
 import type { RolloutPhase } from "../../core/contract/rollout-record.ts";
-import { type Drained, runDrainCommand } from "./drain-command.ts";
+import type { Drained, DrainHost } from "./drain-command.ts";
 import { LostHost, type RolledHost } from "./rolled-host.ts";
 import { type HostDeed, type HostState, nextDeeds, type RolloutEnd, type RolloutLimits } from "./rollout-plan.ts";
 import { captureRemote, sshHost } from "./ssh.ts";
@@ -14,7 +14,7 @@ export type DrivenRollout = {
   readonly limits: RolloutLimits;
   readonly hosts: readonly RolledHost[];
   readonly isUpgrade: boolean;
-  readonly drainCommand?: string | undefined;
+  readonly drain: DrainHost | undefined;
   /** Something has changed. */
   readonly onNews: () => void;
 };
@@ -76,14 +76,14 @@ async function perform(host: RolledHost, deed: HostDeed, rollout: DrivenRollout)
 }
 
 function drained(
-  { name }: RolledHost,
+  { host }: RolledHost,
   state: Drained["state"],
-  { id, drainCommand }: DrivenRollout,
+  { id, drain }: DrivenRollout,
 ): Promise<string | undefined> {
-  if (drainCommand !== undefined) return runDrainCommand(drainCommand, { host: name, state, rollout: id });
+  if (drain !== undefined) return drain({ host, state, rollout: id });
   throw new ProcmanError(
     "usage",
-    `Cannot go on: the rollout takes ${name} out of its load balancer; name the command again: --drain-command COMMAND`,
+    `Cannot go on: the rollout takes ${host.name} out of its load balancer; name it again: --haproxy ADDRESS or --drain-command COMMAND`,
   );
 }
 

@@ -155,7 +155,16 @@ async function sendByRsync({ host, load, path, options }: Sending, folder: strin
   const target = `${destination.slice(0, at)}${name.includes(":") ? `[${name}]` : name}`;
   const base = await presentReleaseThere(host, mayPrompt);
   const words = [
-    ...["--links", "--perms", "--times", "--executability", "--protect-args", "--from0", "--files-from=-"],
+    ...[
+      "--links",
+      "--perms",
+      "--times",
+      "--executability",
+      "--protect-args",
+      "--ignore-times",
+      "--from0",
+      "--files-from=-",
+    ],
     ...(base === undefined ? [] : [`--copy-dest=${base}`]),
     ...["-e", sshWords(host, mayPrompt).join(" "), "--", `${folder}/`, `${target}:${path}/`],
   ];
