@@ -51,6 +51,8 @@ class SshUpstream implements HostUpstream {
   #opening: Promise<void> | undefined;
   #tried = Number.NEGATIVE_INFINITY;
   #problem: string | undefined;
+  /** A late answer begins no connection any more. */
+  #isClosed = false;
   #token: Promise<string> | undefined;
 
   constructor(host: SshHost, local: string, options: SignInOptions) {
@@ -85,6 +87,7 @@ class SshUpstream implements HostUpstream {
   };
 
   close(): void {
+    this.#isClosed = true;
     this.#child?.kill();
   }
 
@@ -110,6 +113,8 @@ class SshUpstream implements HostUpstream {
 
   /** A connection that has ended is made again. */
   #connected(): Promise<void> {
+    if (this.#isClosed)
+      return Promise.reject(new ProcmanError("service-down", `Cannot reach ${this.name}: its connection was closed`));
     if (
       this.#child !== undefined &&
       this.#child.exitCode === null &&
