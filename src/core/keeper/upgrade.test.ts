@@ -12,16 +12,19 @@ import { UpgradeRun } from "./upgrade.ts";
 /** A stand-in for a service or a logger; the first argument says how it behaves. */
 const PROGRAM = `
 const [, , how, version] = process.argv;
-const { existsSync, writeFileSync } = require("node:fs");
+const { existsSync, readFileSync, writeFileSync } = require("node:fs");
 const over = __filename + ".over";
-const say = (message) => process.send([message], () => how.endsWith("brief") && (writeFileSync(over, ""), process.exit(6)));
+const say = (message) => process.send([message], () => how.endsWith("brief") && (writeFileSync(over, String(process.pid)), process.exit(6)));
+const isOver = () => {
+  try { return existsSync(over) && !process.kill(Number(readFileSync(over, "utf8")), 0); } catch { return true; }
+};
 process.on("disconnect", () => process.exit());
 const isLogger = how.startsWith("logger");
 if (how === "exits") process.exit(3);
 if (how !== "mute") say(isLogger ? { t: "ready", version } : { t: "open", protocol: how === "foreign" ? 99 : 1, version, stateDir: "", captures: 0 });
 process.on("SIGUSR1", () => {
-  // Ends after the end of the next one is known.
-  if (how === "logger-slow") setInterval(() => existsSync(over) && setTimeout(() => process.exit(0), 300), 10);
+  // Ends after the next one, whose end is known by then: its parent has waited for it.
+  if (how === "logger-slow") setInterval(() => isOver() && process.exit(0), 10);
   else if (how !== "logger-stuck") process.exit(0);
 });
 process.on("message", (messages) => {
