@@ -213,6 +213,7 @@ const OWN = {
       program: optional(text("How procman is called there, by ssh.")),
       tokenFile: optional(text("File with the token, by https.")),
       ca: optional(text("File with the authorities of its certificate.")),
+      groups: optional(texts("For `--host @GROUP`.")),
     },
     { description: "Another machine." },
   ),

@@ -14,6 +14,8 @@ const SLOW = [
   "test/e2e/typescript.test.ts",
   "test/integration/incidents-and-metrics.test.ts",
   "test/integration/plugins.test.ts",
+  "test/integration/service-recovery.test.ts",
+  "test/integration/watch.test.ts",
 ];
 
 /** What a contributor waits for. Two files at a time: more neighbours on two cores make each other late. */
