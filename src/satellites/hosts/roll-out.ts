@@ -258,7 +258,7 @@ function planText(orders: readonly RolloutOrder[], plans: readonly (readonly str
   if (first === undefined) return "";
   const { batch, maxFailed, onFailure } = first;
   const end = onFailure === "stop" ? "stops" : "goes back on all";
-  const head = `Rollout ${first.id}: ${whatText(first)}; ${batch} at a time, ${end} if more than ${maxFailed} fail.`;
+  const head = `Rollout ${first.id}: ${whatText(first)}; ${batch} at a time, ${end} if ${maxFailed === 0 ? "one fails" : `more than ${maxFailed} fail`}.`;
   const lines = orders.flatMap(({ host }, index) => (plans[index] ?? []).map((line) => `  ${host}: ${line}`));
   return [head, ...lines].join("\n");
 }
@@ -332,6 +332,12 @@ async function release(host: RolledHost): Promise<void> {
 }
 
 /** @throws {ProcmanError} `rollout-failed` */
+const END_TEXTS: Readonly<Record<RolloutEnd, string>> = {
+  done: "is over",
+  stopped: "has stopped",
+  "taken-back": "was taken back",
+};
+
 function report(
   id: string,
   hosts: readonly RolledHost[],
@@ -356,7 +362,7 @@ function report(
   if (isAborted) return say(`Rollout ${id} is over.${facts === "" ? "" : `\n${facts}`}`);
   const next =
     end === "stopped" ? `\n"procman rollout continue ${id}" tries again, "procman rollout abort ${id}" ends it` : "";
-  throw new ProcmanError("rollout-failed", `Rollout ${id} is ${end === "done" ? "over" : end}\n${facts}${next}`);
+  throw new ProcmanError("rollout-failed", `Rollout ${id} ${END_TEXTS[end]}\n${facts}${next}`);
 }
 
 type RolloutParts = { readonly hosts: readonly RolledHost[]; readonly missing: readonly string[] };
