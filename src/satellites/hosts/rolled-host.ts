@@ -17,7 +17,11 @@ const RETRY_MS = 1_000;
 const WATCH_SECONDS = 20;
 
 /** A host doesn't answer any more. */
-export class LostHost extends Error {}
+export class LostHost extends ProcmanError {
+  constructor(why: string) {
+    super("service-down", why);
+  }
+}
 
 export class RolledHost {
   readonly host: NamedHost;
