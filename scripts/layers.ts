@@ -191,7 +191,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/dashboard": 6_570,
   "satellites/dev": 988,
   "satellites/export": 3_308,
-  "satellites/hosts": 2_657,
+  "satellites/hosts": 2_666,
   "satellites/import": 5_463,
   "satellites/library": 705,
   "satellites/mcp": 2_337,

@@ -74,7 +74,7 @@ test("full, read-only and out of reach: the message names host and remedy, and n
   assert.equal(code, 69, err);
   assert.match(err, /Cannot upload to web3: the connection broke: .*repeat it when web3 can be reached/);
   context.diagnostic(`a cut link was noticed after ${((performance.now() - cut) / 1_000).toFixed(1)} s`);
-  rig.join("web3");
+  await rig.join("web3");
   assert.equal((await deploy(rig.build("2"), "web3")).code, 0);
   assert.equal(rig.version("web3"), "2");
   for (const name of ["web1", "web2"] as const) assert.equal(rig.version(name), undefined);

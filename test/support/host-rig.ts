@@ -1,5 +1,5 @@
 /** Three machines with sshd and procman, and HAProxy in front, each in a network namespace; a bridge joins them. */
-import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -54,6 +54,22 @@ export class HostRig {
     rig.#startHaproxy();
     await rig.#addHosts();
     return rig;
+  }
+
+  /** The same with a release "1" on all hosts. */
+  static async withRelease(context: TestContext, config: object = {}): Promise<HostRig | undefined> {
+    const rig = await HostRig.create(context, config);
+    if (rig === undefined) return undefined;
+    const { code, err } = await rig.run("deploy", rig.build("1"), "--host", "@web", "--batch", "100%");
+    if (code !== 0) throw new Error(err);
+    await eventually(async () => (await rig.notUp()).length === 0 || undefined, { what: "servers that are up" });
+    return rig;
+  }
+
+  /** A command that puts this version on all hosts, or takes it back. */
+  rolling(version: string): readonly string[] {
+    const drain = ["--haproxy", this.haproxy];
+    return ["deploy", this.build(version), "--host", "@web", ...drain, "--on-failure", "rollback"];
   }
 
   /** The environment of a client: its list of hosts is in this folder. */
@@ -118,6 +134,16 @@ export class HostRig {
     return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
   }
 
+  get versions(): readonly (string | undefined)[] {
+    return HOSTS.map((name) => this.version(name));
+  }
+
+  /** Those that HAProxy gives no requests. */
+  async notUp(): Promise<readonly HostName[]> {
+    const states = await Promise.all(HOSTS.map((name) => this.serverStatus(name)));
+    return HOSTS.filter((_, index) => !states[index]?.startsWith("UP"));
+  }
+
   /** What HAProxy says of a server, such as `UP` or `DRAIN`. */
   async serverStatus(name: HostName): Promise<string> {
     const socket = connect(this.haproxy).end("show stat -1 4 -1\n");
@@ -130,8 +156,12 @@ export class HostRig {
     ip("-n", namespaceOf("hub"), "link", "set", linkOf(name), "down");
   }
 
-  join(name: HostName): void {
+  /** Puts it in again; resolves when sshd answers. */
+  async join(name: HostName): Promise<void> {
     ip("-n", namespaceOf("hub"), "link", "set", linkOf(name), "up");
+    const dial = `exec 3<>/dev/tcp/${addressOf(name)}/${SSH_PORT}`;
+    const words = [`--net=${namespaceFile("hub")}`, "bash", "-c", dial];
+    await eventually(() => spawnSync("nsenter", words).status === 0 || undefined, { what: `sshd of ${name}` });
   }
 
   /** Requests through HAProxy, by so many clients at once. */
@@ -227,6 +257,8 @@ export class HostRig {
       "  timeout connect 2s",
       "  timeout client 30s",
       "  timeout server 30s",
+      // On a busy machine no server may seem to be down.
+      "  timeout check 5s",
       "frontend front",
       `  bind ${join(this.folder, "front.sock")}`,
       "  default_backend shop",

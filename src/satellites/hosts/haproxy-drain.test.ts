@@ -113,6 +113,8 @@ test("a server that is down for HAProxy is no server that is back", async (conte
     (await step([socket], "drain")) ?? "",
     /no other server of shop is up \(shop\/web1: UP, shop\/web2: DOWN\), so its requests would fail/,
   );
+  const { socket: busy } = await scripted(context, { "shop/web1": { status: "UP 1/2" }, "shop/web2": {} }, "\n");
+  assert.match((await step([busy], "ready")) ?? "", /shop\/web1 is UP 1\/2 for HAProxy/);
   Object.defineProperty(table, "shop/web1", { get: () => ({ status: "DOWN 1/2" }), set: () => undefined });
   assert.match(
     (await step([socket], "ready")) ?? "",

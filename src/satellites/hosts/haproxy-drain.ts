@@ -135,7 +135,7 @@ class HaproxyApi {
    */
   async ready(servers: readonly HaproxyServer[], wait: DrainWait): Promise<void> {
     for (const server of servers) await this.#set(server, "ready");
-    await this.#until(servers, wait, isUp, (left) => ({
+    await this.#until(servers, wait, isSound, (left) => ({
       what: `put ${left.map(textOf).join(", ")} back`,
       why: `${left.map((server) => `${textOf(server)} is ${server.status}`).join(", ")} for HAProxy; "show servers state" and its log show why`,
     }));
@@ -248,6 +248,11 @@ function remedyFor({ code, message }: NodeJS.ErrnoException, address: string): s
   if (code === "EACCES")
     return `this user may not use the socket; set "user", "group" or "mode" on its line "stats socket"`;
   return code === "ECONNREFUSED" ? "nothing listens there; is HAProxy running?" : message;
+}
+
+/** No check has failed since: `UP 1/2` may be down soon. */
+function isSound({ status }: ServerStat): boolean {
+  return status === "UP" || status === "no check";
 }
 
 function isUp({ status }: ServerStat): boolean {

@@ -227,7 +227,7 @@ export function sshWords({ address: { port } }: SshHost, mayPrompt: boolean): re
   return [...sshProgram(), ...connectionOptions(port), ...transferOptions(mayPrompt)];
 }
 
-/** A machine that is gone while data is on the way is noticed after 15 s. */
+/** A machine that is gone while data is on the way is noticed within 20 s. */
 function transferOptions(mayPrompt: boolean): readonly string[] {
   const options = ["ServerAliveInterval=5", "ServerAliveCountMax=3", ...(mayPrompt ? [] : ["BatchMode=yes"])];
   return options.flatMap((option) => ["-o", option]);
