@@ -55,7 +55,9 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
 
 test("every command without an absolute --config says in one line that the folder was removed, or doesn't need one", async () => {
   for (const name of Object.keys(SUMMARIES)) {
-    const needless = ["completion", "help", "host", "list", "mcp", "ports", "schema", "version"].includes(name);
+    const needless = ["completion", "help", "host", "list", "mcp", "ports", "rollout", "schema", "version"].includes(
+      name,
+    );
     const { code, err } = await inDeleted([name, ...(ARGUMENTS[name] ?? [])]);
     if (!needless) assert.match(err, LINE, name);
     assert.ok(needless ? code !== 70 : code === 78, `${name}: ${code} ${err}`);

@@ -1,5 +1,5 @@
 /** `procman rollout`: what becomes of a command that acts on several hosts. */
-import type { Command } from "commander";
+import type { Command, CommandOptions } from "commander";
 import { abortRollout, continueRollout, type RolloutOptions, showRollout } from "../../satellites/hosts/roll-out.ts";
 import { withDriver } from "../rollout-options.ts";
 
@@ -14,22 +14,21 @@ export function define(parent: Command): void {
     .description(
       "Shows, continues or ends what was begun on several hosts by `--host @GROUP`. Each host knows how far it is, so the client may have been killed, or another one may go on.",
     );
-  const leaf = (name: string, description: string): Command =>
-    command.command(`${name} [id]`).description(`${description} ID: ${ID_HELP}.`).option("--host <names>", HOSTS_HELP);
-  leaf("status", "How far each host is; without an id, the rollout that is under way, or the last one.")
+  const leaf = (name: string, summary: string, options: CommandOptions = {}): Command =>
+    command.command(name, options).summary(summary).argument("[id]", ID_HELP).option("--host <names>", HOSTS_HELP);
+  leaf("status", "how far each host is (what `procman rollout` does)", { isDefault: true })
+    .description("How far each host is; without an id, the rollout that is under way, or the last one.")
     .option("--json", "print the API records")
     .action((id: string | undefined, { host, json = false }: Options) => showRollout(host, id, json));
   withDriver(
-    leaf(
-      "continue",
+    leaf("continue", "go on with the next host").description(
       "Goes on with the next host; those that have failed are tried again. One that was going back goes on back.",
     ),
   )
     .option("--json", "print the API records")
     .action((id: string | undefined, { host, ...options }: Options) => continueRollout(host, id, options));
   withDriver(
-    leaf(
-      "abort",
+    leaf("abort", "end it, or go back").description(
       "Lets hosts finish what they have begun, then stops, or with --on-failure rollback goes back; another rollout may follow.",
     ),
   )
