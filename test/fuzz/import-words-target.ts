@@ -82,7 +82,7 @@ class SupervisordReader {
 type Pm2Reader = { validateJSON(app: object): { readonly config: { readonly args: readonly string[] } } };
 
 function pm2Reader(): Pm2Reader | undefined {
-  const file = join(ROOT, ".cache/peers/node_modules/pm2/lib/tools/Config.js");
+  const file = join(ROOT, ".cache/peers/pm2/node_modules/pm2/lib/tools/Config.js");
   return existsSync(file) ? (createRequire(import.meta.url)(file) as Pm2Reader) : undefined;
 }
 

@@ -1,7 +1,16 @@
 /** Runs the same programs under another process manager and, after an import, under procman, and compares what they saw. */
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { keeperIn, procman } from "./cli.ts";
 import { cleanEnvironment, eventually, processExit } from "./procman-process.ts";
@@ -131,23 +140,29 @@ export function comparable(seen: readonly Seen[], variables: readonly string[]):
 
 const PEERS = join(ROOT, ".cache/peers");
 
-/** The command of a manager from npm, installed when it isn't there. undefined: it can't be had. */
+/** The command of a manager from npm, installed when it isn't there; another test may do so at the same time. undefined: it can't be had. */
 function peerCommand(name: string, version: string, bin = name): string | undefined {
-  const command = join(PEERS, "node_modules/.bin", bin);
+  const place = join(PEERS, name);
+  const command = join(place, "node_modules/.bin", bin);
   if (existsSync(command)) return command;
   mkdirSync(PEERS, { recursive: true });
+  const own = mkdtempSync(`${place}-`);
   try {
     execFileSync(
       "npm",
-      ["install", "--prefix", PEERS, "--no-audit", "--no-fund", "--ignore-scripts", `${name}@${version}`],
+      ["install", "--prefix", own, "--no-audit", "--no-fund", "--ignore-scripts", `${name}@${version}`],
       {
         stdio: "pipe",
         timeout: 120_000,
       },
     );
+    if (!existsSync(command)) renameSync(own, place);
   } catch (error) {
+    if (existsSync(command)) return command;
     if (process.env.CI === "true") throw error;
     return undefined;
+  } finally {
+    rmSync(own, { recursive: true, force: true });
   }
   return command;
 }
