@@ -282,11 +282,12 @@ test("on a terminal a command by ssh can't send control sequences", async (conte
 
 test("what a machine says by ssh is checked and shown without control characters", async (context) => {
   const { folder, env, add, run } = hostsFolder(context, {});
-  const found = [{ name: ESCAPES, configFile: `/srv/${ESCAPES}` }];
+  const one = { status: "running", stateDir: "/srv/a/.procman/a", user: "ann" };
+  const found = [{ ...one, name: ESCAPES, configFile: `/srv/${ESCAPES}` }];
   const cases: readonly (readonly [string, string])[] = [
     [JSON.stringify(found), ""],
-    [JSON.stringify([{ name: ESCAPES, configFile: "/srv/a" }]), ""],
-    [JSON.stringify([{ name: ESCAPES }, { name: "b", configFile: "/srv/b" }]), ""],
+    [JSON.stringify([{ ...one, name: ESCAPES, configFile: "/srv/a" }]), ""],
+    [JSON.stringify([{ ...one, name: ESCAPES }, { ...one, name: "b", configFile: "/srv/b" }]), ""],
     ["{}", ""],
     ["null", ""],
     ["[null]", ""],
