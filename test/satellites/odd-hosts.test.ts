@@ -287,7 +287,13 @@ test("what a machine says by ssh is checked and shown without control characters
   const cases: readonly (readonly [string, string])[] = [
     [JSON.stringify(found), ""],
     [JSON.stringify([{ ...one, name: ESCAPES, configFile: "/srv/a" }]), ""],
-    [JSON.stringify([{ ...one, name: ESCAPES }, { ...one, name: "b", configFile: "/srv/b" }]), ""],
+    [
+      JSON.stringify([
+        { ...one, name: ESCAPES },
+        { ...one, name: "b", configFile: "/srv/b" },
+      ]),
+      "",
+    ],
     ["{}", ""],
     ["null", ""],
     ["[null]", ""],
