@@ -21,12 +21,12 @@ const NETWORK = "10.78.0";
 const SSH_PORT = 2222;
 const WEB_PORT = 3000;
 
-/** A program of a release: answers with its version, and ends when its requests are answered. */
+/** A program of a release: answers with its version, and ends when its requests are answered. What it prints when it is ready is in no line that Node quotes of it. */
 const SERVER = `const { existsSync, readFileSync } = require("node:fs");
 const version = readFileSync(\`\${__dirname}/VERSION\`, "utf8").trim();
 if (version !== "2" && existsSync(\`\${__dirname}/../../refuse\`)) throw new Error("this host refuses it");
 const server = require("node:http").createServer((_request, response) => setTimeout(() => response.end(version), 5));
-server.listen(${WEB_PORT}, () => console.log(\`version \${version}\`));
+server.listen(${WEB_PORT}, () => console.log(\`serving \${version}\`));
 process.on("SIGTERM", () => server.close(() => process.exit()));
 `;
 
@@ -234,7 +234,7 @@ export class HostRig {
       cmd: "node main.cjs",
       cwd: "current",
       autostart: true,
-      ready: { log: "version" },
+      ready: { log: "serving" },
       minUptimeMs: 50,
     };
     const shop = { name: "shop", api: false, releases: {}, processes: [web], ...config };
