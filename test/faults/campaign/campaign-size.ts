@@ -32,6 +32,9 @@ export class CampaignSize {
     if (!right.has(pin)) return [`${SIZED}: pinned to ${[...right].join(" or ")}, but it has ${found}`];
     if (pin === undefined && !SIZES.includes(count))
       return [`${SIZED}: its schedules ask for ${SIZES.join(" or ")}, but it has ${found}`];
-    return scale?.last === undefined || scale.last.to === count ? [] : [`${SIZED}: decided otherwise: ${found}`];
+    // Those that are removed are in the record until they have ended.
+    const staying = instances.filter(({ status }) => status !== "stopping").length;
+    const isDecided = scale?.last === undefined || [count, staying].includes(scale.last.to);
+    return isDecided ? [] : [`${SIZED}: decided otherwise: ${found}`];
   }
 }
