@@ -145,7 +145,7 @@ function peerCommand(name: string, version: string, bin = name): string | undefi
   const place = join(PEERS, name);
   const command = join(place, "node_modules/.bin", bin);
   if (existsSync(command)) return command;
-  mkdirSync(PEERS, { recursive: true });
+  mkdirSync(dirname(place), { recursive: true });
   const own = mkdtempSync(`${place}-`);
   try {
     execFileSync(
