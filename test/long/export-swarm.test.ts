@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { parse, stringify } from "yaml";
 import { until } from "../support/docker-engine.ts";
 import { exported, fileOf } from "../support/export-rig.ts";
-import { addressOf, NODES, type NodeName, SwarmRig } from "../support/swarm-rig.ts";
+import { MACHINES, NODES, type NodeName, SwarmRig } from "../support/swarm-rig.ts";
 
 const SERVER = `const server = require("node:http").createServer((_, answer) => answer.end(process.env.VERSION));
 server.listen(process.env.PORT, "0.0.0.0");
@@ -73,7 +73,8 @@ test("a swarm of three nodes runs the exported stack, updates it under load, and
   const healthy = (names: readonly NodeName[] = NODES): number =>
     names.map(healthyOn).reduce((sum, count) => sum + count, 0);
   const load = (seconds: number): Promise<Counts> => {
-    const client = rig.inNetwork(process.execPath, ["-e", CLIENT, NODES.map(addressOf).join(","), String(seconds)]);
+    const targets = NODES.map((name) => MACHINES.addressOf(name)).join(",");
+    const client = rig.inNetwork(process.execPath, ["-e", CLIENT, targets, String(seconds)]);
     return new Promise((resolve) =>
       client.stdout?.setEncoding("utf8").on("data", (text: string) => resolve(JSON.parse(text))),
     );

@@ -5,13 +5,13 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { haproxyStep } from "../../src/satellites/hosts/haproxy-drain.ts";
-import { addressOf, HOSTS, type HostName, HostRig } from "../support/host-rig.ts";
+import { HOSTS, type HostName, HostRig, MACHINES } from "../support/host-rig.ts";
 import { eventually } from "../support/procman-process.ts";
 
 const uploads = (rig: HostRig, name: HostName): string => join(rig.stateHome(name), "procman/uploads");
 
 const haproxy = (rig: HostRig, name: HostName, state: "drain" | "ready") =>
-  haproxyStep([rig.haproxy], { name, hostname: addressOf(name), state }, { seconds: 20 });
+  haproxyStep([rig.haproxy], { name, hostname: MACHINES.addressOf(name), state }, { seconds: 20 });
 
 async function deployEverywhere(rig: HostRig, version: string): Promise<void> {
   const build = rig.build(version);

@@ -1,13 +1,23 @@
 /** Three machines with sshd and procman, and HAProxy in front, each in a network namespace; a bridge joins them. */
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
+import { BridgedMachines } from "./bridged-machines.ts";
 import { keeperIn, type Outcome, procman } from "./cli.ts";
 import { childrenOf } from "./proc-files.ts";
 import { cleanEnvironment, eventually, processExit } from "./procman-process.ts";
@@ -17,7 +27,7 @@ import { isMissing, SYSTEM_PATHS } from "./system-programs.ts";
 
 export const HOSTS = ["web1", "web2", "web3"] as const;
 export type HostName = (typeof HOSTS)[number];
-const NETWORK = "10.78.0";
+export const MACHINES = new BridgedMachines("10.78.0", HOSTS);
 const SSH_PORT = 2222;
 const WEB_PORT = 3000;
 
@@ -48,7 +58,7 @@ export class HostRig {
     if (process.getuid?.() !== 0) return skip(context, "network namespaces need root");
     const rig = new HostRig(mkdtempSync(join(tmpdir(), "procman-hosts-")));
     context.after(() => rig.#end());
-    rig.#network();
+    MACHINES.create();
     rig.#keys();
     await Promise.all(HOSTS.map((name) => rig.#startHost(name, config)));
     rig.#startHaproxy();
@@ -74,7 +84,7 @@ export class HostRig {
 
   /** The environment of a client: its list of hosts is in this folder. */
   env(settings = this.folder): NodeJS.ProcessEnv {
-    const ssh = `nsenter --net=${namespaceFile("hub")} ssh -F ${join(this.folder, "ssh_config")}`;
+    const ssh = `nsenter --net=${MACHINES.hub} ssh -F ${join(this.folder, "ssh_config")}`;
     return { XDG_CONFIG_HOME: settings, PROCMAN_SSH: ssh };
   }
 
@@ -100,7 +110,7 @@ export class HostRig {
   /** A program on a host, as root. */
   on(name: HostName, ...[program, ...args]: readonly [string, ...string[]]): Promise<Outcome> {
     const pid = this.#servers.get(name)?.pid ?? 0;
-    const spaces = [`--net=${namespaceFile(name)}`, `--mount=/proc/${pid}/ns/mnt`];
+    const spaces = [`--net=${MACHINES.of(name)}`, `--mount=/proc/${pid}/ns/mnt`];
     const words = [...spaces, "/bin/sh", "-c", 'cd "$0" && exec "$@"', this.place(name), program, ...args];
     return new Promise((resolve) => {
       execFile("nsenter", words, { env: this.#hostEnv(name) }, (error, out, err) =>
@@ -117,6 +127,11 @@ export class HostRig {
   /** For uploads there. */
   stateHome(name: HostName): string {
     return join(this.folder, name, "state");
+  }
+
+  /** What each host has of uploads. */
+  get uploads(): readonly (readonly string[])[] {
+    return HOSTS.map((name) => readdirSync(join(this.stateHome(name), "procman/uploads")));
   }
 
   /** A release, to be deployed from here. */
@@ -153,14 +168,14 @@ export class HostRig {
 
   /** Pulls the plug of its network. */
   cut(name: HostName): void {
-    ip("-n", namespaceOf("hub"), "link", "set", linkOf(name), "down");
+    MACHINES.cut(name);
   }
 
   /** Puts it in again; resolves when sshd answers. */
   async join(name: HostName): Promise<void> {
-    ip("-n", namespaceOf("hub"), "link", "set", linkOf(name), "up");
-    const dial = `exec 3<>/dev/tcp/${addressOf(name)}/${SSH_PORT}`;
-    const words = [`--net=${namespaceFile("hub")}`, "bash", "-c", dial];
+    MACHINES.join(name);
+    const dial = `exec 3<>/dev/tcp/${MACHINES.addressOf(name)}/${SSH_PORT}`;
+    const words = [`--net=${MACHINES.hub}`, "bash", "-c", dial];
     await eventually(() => spawnSync("nsenter", words).status === 0 || undefined, { what: `sshd of ${name}` });
   }
 
@@ -169,22 +184,6 @@ export class HostRig {
     const load = new FrontLoad(join(this.folder, "front.sock"), count);
     context.after(() => load.stop());
     return load;
-  }
-
-  #network(): void {
-    const hub = namespaceOf("hub");
-    ip("netns", "add", hub);
-    ip("-n", hub, "link", "add", "bridge0", "type", "bridge");
-    for (const link of ["bridge0", "lo"]) ip("-n", hub, "link", "set", link, "up");
-    ip("-n", hub, "addr", "add", `${NETWORK}.1/24`, "dev", "bridge0");
-    for (const name of HOSTS) {
-      const own = namespaceOf(name);
-      ip("netns", "add", own);
-      ip("-n", hub, "link", "add", linkOf(name), "type", "veth", "peer", "name", "eth0", "netns", own);
-      ip("-n", hub, "link", "set", linkOf(name), "master", "bridge0", "up");
-      ip("-n", own, "addr", "add", `${addressOf(name)}/24`, "dev", "eth0");
-      for (const link of ["lo", "eth0"]) ip("-n", own, "link", "set", link, "up");
-    }
   }
 
   #keys(): void {
@@ -209,7 +208,7 @@ export class HostRig {
     execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", join(place, "host_key")]);
     const options = [
       `Port ${SSH_PORT}`,
-      `ListenAddress ${addressOf(name)}`,
+      `ListenAddress ${MACHINES.addressOf(name)}`,
       `HostKey ${join(place, "host_key")}`,
       `AuthorizedKeysFile ${join(this.folder, "user.pub")}`,
       "StrictModes no",
@@ -223,7 +222,7 @@ export class HostRig {
     writeFileSync(join(place, "sshd_config"), `${options.join("\n")}\n`);
     mkdirSync("/run/sshd", { recursive: true });
     const sshd = programFile("sshd");
-    const words = [`--net=${namespaceFile(name)}`, "unshare", "--mount", "--propagation", "private", sshd];
+    const words = [`--net=${MACHINES.of(name)}`, "unshare", "--mount", "--propagation", "private", sshd];
     const server = spawn("nsenter", [...words, "-D", "-e", "-f", join(place, "sshd_config")], {
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -265,10 +264,12 @@ export class HostRig {
       "backend shop",
       "  option httpchk GET /",
       "  balance roundrobin",
-      ...HOSTS.map((name) => `  server ${name} ${addressOf(name)}:${WEB_PORT} check inter 200ms rise 1 fall 2`),
+      ...HOSTS.map(
+        (name) => `  server ${name} ${MACHINES.addressOf(name)}:${WEB_PORT} check inter 200ms rise 1 fall 2`,
+      ),
     ];
     writeFileSync(join(this.folder, "haproxy.cfg"), `${config.join("\n")}\n`);
-    const words = [`--net=${namespaceFile("hub")}`, programFile("haproxy"), "-db", "-q"];
+    const words = [`--net=${MACHINES.hub}`, programFile("haproxy"), "-db", "-q"];
     this.#servers.set(
       "haproxy",
       spawn("nsenter", [...words, "-f", join(this.folder, "haproxy.cfg")], { stdio: ["ignore", "ignore", "inherit"] }),
@@ -279,7 +280,7 @@ export class HostRig {
     const { username } = userInfo();
     await eventually(() => existsSync(this.haproxy) || undefined, { what: "HAProxy's socket" });
     for (const name of HOSTS) {
-      const url = `ssh://${username}@${addressOf(name)}:${SSH_PORT}${this.place(name)}`;
+      const url = `ssh://${username}@${MACHINES.addressOf(name)}:${SSH_PORT}${this.place(name)}`;
       const program = join(this.folder, "bin-procman");
       const { code, err } = await this.run("host", "add", name, url, "--group", "web", "--program", program);
       if (code !== 0) throw new Error(err);
@@ -307,7 +308,7 @@ export class HostRig {
       for (const pid of [...childrenOf(server.pid ?? 0), server.pid ?? 0]) process.kill(pid, "SIGKILL");
       await ended;
     }
-    for (const name of [...HOSTS, "hub"]) if (existsSync(namespaceFile(name))) ip("netns", "del", namespaceOf(name));
+    MACHINES.remove();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -356,27 +357,6 @@ class FrontLoad {
       asked.once("error", reject).end();
     });
   }
-}
-
-export function addressOf(name: HostName): string {
-  return `${NETWORK}.1${HOSTS.indexOf(name) + 1}`;
-}
-
-/** Short: the kernel knows 15 characters of a link. */
-function linkOf(name: HostName): string {
-  return `link-${name}`;
-}
-
-function namespaceOf(name: string): string {
-  return `procman-${process.pid}-${name}`;
-}
-
-function namespaceFile(name: string): string {
-  return `/var/run/netns/${namespaceOf(name)}`;
-}
-
-function ip(...args: readonly string[]): void {
-  execFileSync("ip", args, { stdio: "pipe" });
 }
 
 function programFile(name: string): string {

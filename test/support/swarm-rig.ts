@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
+import { BridgedMachines } from "./bridged-machines.ts";
 import { DockerEngine, unpackPackages } from "./docker-engine.ts";
 import { skip } from "./skip.ts";
 import { isMissing } from "./system-programs.ts";
@@ -12,7 +13,7 @@ export const NODES = ["a", "b", "c"] as const;
 export type NodeName = (typeof NODES)[number];
 /** Programs of the image, beside Node. */
 const PROGRAMS = ["bash", "dash", "cat", "sleep", "timeout", "env"];
-const NETWORK = "10.77.0";
+export const MACHINES = new BridgedMachines("10.77.0", NODES);
 
 export class SwarmRig {
   readonly folder: string;
@@ -29,10 +30,10 @@ export class SwarmRig {
     const rig = new SwarmRig(mkdtempSync(join(tmpdir(), "procman-swarm-")));
     context.after(() => rig.#end());
     const root = unpackPackages(rig.folder);
-    rig.#network();
+    MACHINES.create();
     for (const name of NODES) rig.#start(name, root);
     for (const engine of rig.#engines.values()) await engine.ready();
-    rig.docker("a", "swarm", "init", "--advertise-addr", addressOf("a"));
+    rig.docker("a", "swarm", "init", "--advertise-addr", MACHINES.addressOf("a"));
     const token = rig.docker("a", "swarm", "join-token", "-q", "manager").trim();
     for (const name of ["b", "c"] as const)
       rig.docker(
@@ -42,8 +43,8 @@ export class SwarmRig {
         "--token",
         token,
         "--advertise-addr",
-        addressOf(name),
-        `${addressOf("a")}:2377`,
+        MACHINES.addressOf(name),
+        `${MACHINES.addressOf("a")}:2377`,
       );
     return rig;
   }
@@ -82,14 +83,14 @@ export class SwarmRig {
 
   /** A program that is in the network of all nodes. */
   inNetwork(program: string, args: readonly string[]): ChildProcess {
-    return spawn("nsenter", [`--net=/var/run/netns/${namespaceOf("hub")}`, program, ...args], {
+    return spawn("nsenter", [`--net=${MACHINES.hub}`, program, ...args], {
       stdio: ["ignore", "pipe", "inherit"],
     });
   }
 
   /** Cuts the node's link. */
   cut(name: NodeName): void {
-    ip("-n", namespaceOf("hub"), "link", "set", linkOf(name), "down");
+    MACHINES.cut(name);
   }
 
   #engine(name: NodeName): DockerEngine {
@@ -102,24 +103,8 @@ export class SwarmRig {
     return join(this.folder, name);
   }
 
-  #network(): void {
-    const hub = namespaceOf("hub");
-    ip("netns", "add", hub);
-    ip("-n", hub, "link", "add", "bridge0", "type", "bridge");
-    for (const link of ["bridge0", "lo"]) ip("-n", hub, "link", "set", link, "up");
-    ip("-n", hub, "addr", "add", `${NETWORK}.1/24`, "dev", "bridge0");
-    for (const name of NODES) {
-      const own = namespaceOf(name);
-      ip("netns", "add", own);
-      ip("-n", hub, "link", "add", linkOf(name), "type", "veth", "peer", "name", "eth0", "netns", own);
-      ip("-n", hub, "link", "set", linkOf(name), "master", "bridge0", "up");
-      ip("-n", own, "addr", "add", `${addressOf(name)}/24`, "dev", "eth0");
-      for (const link of ["lo", "eth0"]) ip("-n", own, "link", "set", link, "up");
-    }
-  }
-
   #start(name: NodeName, root: string): void {
-    const launcher = ["nsenter", `--net=/var/run/netns/${namespaceOf(name)}`];
+    const launcher = ["nsenter", `--net=${MACHINES.of(name)}`];
     const options = ["--storage-driver=vfs", "--ip-masq=false", "--ip-forward=false", "--bridge=none"];
     this.#engines.set(name, new DockerEngine({ root, place: this.#place(name), launcher, options }));
   }
@@ -131,30 +116,13 @@ export class SwarmRig {
       // It ends its containers, too.
       if (engine.exitCode === null && engine.kill("SIGTERM")) await ended;
     }
-    for (const name of [...NODES, "hub"])
-      if (existsSync(`/var/run/netns/${namespaceOf(name)}`)) ip("netns", "del", namespaceOf(name));
+    MACHINES.remove();
     for (const name of NODES) {
       const mounted = join(this.#place(name), "run/netns/default");
       if (existsSync(mounted)) execFileSync("/bin/sh", ["-c", `umount -l ${mounted} 2>/dev/null || true`]);
     }
     rmSync(this.folder, { recursive: true, force: true });
   }
-}
-
-export function addressOf(name: NodeName): string {
-  return `${NETWORK}.1${NODES.indexOf(name) + 1}`;
-}
-
-function namespaceOf(name: string): string {
-  return `procman-${process.pid}-${name}`;
-}
-
-function linkOf(name: NodeName): string {
-  return `link-${name}`;
-}
-
-function ip(...args: readonly string[]): void {
-  execFileSync("ip", args, { stdio: "pipe" });
 }
 
 function librariesOf(file: string): readonly string[] {
