@@ -1,9 +1,14 @@
 /** The service is killed before and after the deed of a rollout's step: the next one goes on, or says what it doesn't know; nothing is done twice. */
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { RolloutAction, RolloutRecord, RolloutStep } from "../../src/core/contract/rollout-record.ts";
+import type {
+  RolloutAction,
+  RolloutOrder,
+  RolloutRecord,
+  RolloutStep,
+} from "../../src/core/contract/rollout-record.ts";
 import type { Failpoint } from "../../src/core/os/failpoint.ts";
 import { type FaultRig, folderFor, pointsIn, startRig } from "../support/fault-rig.ts";
 import { eventually } from "../support/procman-process.ts";
@@ -123,12 +128,22 @@ function replaceIn(folder: string, from: string, to: string): void {
   writeFileSync(path, next);
 }
 
-async function began(context: TestContext, name: string, points: readonly Failpoint[]) {
+const orderOf = (action: RolloutAction): RolloutOrder => ({
+  id: ID,
+  host: "a",
+  hosts: ["a"],
+  batch: 1,
+  maxFailed: 0,
+  onFailure: "stop",
+  action,
+});
+
+async function began(context: TestContext, name: string, points: readonly Failpoint[], releases: object = {}) {
   const folder = folderFor(context);
   const armed = pointsIn(folder, points);
   const rig = await startRig(context, folder, PROCESSES, {
     env: armed.env,
-    config: { releases: {}, api: { exec: true } },
+    config: { releases, api: { exec: true } },
   });
   if (name === "deploy") {
     const first = join(folder, "first");
@@ -148,16 +163,8 @@ for (const [name, { action, edit, ends, check, checkBack }] of Object.entries(CA
       const { folder, rig, arm, reached } = await began(context, name, [point]);
       const before = await pids(rig);
       edit?.(folder);
-      const order = {
-        id: ID,
-        host: "a",
-        hosts: ["a"],
-        batch: 1,
-        maxFailed: 0,
-        onFailure: "stop",
-        action: action(folder),
-      };
-      assert.equal((await rig.procman.api.ask("POST", "/rollout/join", order))?.status, 200);
+      const joined = await rig.procman.api.ask("POST", "/rollout/join", orderOf(action(folder)));
+      assert.equal(joined?.status, 200);
       arm(point);
       await step(rig, "run");
       await reached(point);
@@ -172,3 +179,24 @@ for (const [name, { action, edit, ends, check, checkBack }] of Object.entries(CA
       assert.equal(back.phase, "taken-back", back.problem);
       await checkBack(rig);
     });
+
+test("an upload stays until the rollout is over here, so that a deployment that has failed can be tried again", async (context) => {
+  const { folder, rig } = await began(context, "deploy", [], { prepare: ["test ! -e ../../block"] });
+  const upload = join(folder, "procman/uploads/one/folder");
+  mkdirSync(upload, { recursive: true });
+  writeFileSync(join(upload, "VERSION"), "two\n");
+  writeFileSync(join(folder, "block"), "");
+  const order = orderOf({ kind: "deploy", order: { folder: upload, uploaded: "build on laptop" } });
+  assert.equal((await rig.procman.api.ask("POST", "/rollout/join", order))?.status, 200);
+  await step(rig, "run");
+  const failed = await resting(rig);
+  assert.deepEqual([failed.phase, /test ! -e/.test(failed.problem ?? "")], ["failed", true], failed.problem);
+  rmSync(join(folder, "block"));
+  await step(rig, "retry");
+  await step(rig, "run");
+  const done = await resting(rig);
+  assert.equal(done.phase, "done", done.problem);
+  assert.equal(readFileSync(join(folder, "current/VERSION"), "utf8"), "two\n");
+  await step(rig, "release");
+  assert.ok(!existsSync(upload));
+});

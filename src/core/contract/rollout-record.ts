@@ -127,7 +127,7 @@ export const ROLLOUT = openObject(
     problem: optional(string({ description: "Why this host has failed." })),
     changed: optional(literal(true, { description: "It has something that can be taken back." })),
     back: optional(literal(true, { description: "The rollout goes back." })),
-    aborted: optional(literal(true, { description: "Somebody has aborted it." })),
+    aborted: optional(literal(true, { description: "The rollout was aborted." })),
     line: optional(string({ description: "What has happened last." })),
     consumer: string({ description: "The consumer of the token that has asked for it." }),
     user: optional(string({ description: "The Unix user behind it, if procman runs as another one." })),

@@ -1,3 +1,4 @@
+/** What the control of a caller needs of the service. */
 import type { Caller } from "../contract/control.ts";
 import type { FlushRecord, LogEntry, LogItem, LogPage, LogSubmission } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";

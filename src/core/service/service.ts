@@ -180,6 +180,7 @@ export class ProcmanService {
       actions,
       scaler: this.scaler,
       exec: this.#exec,
+      needsUpload: (order) => this.#rollout.needsUpload(order),
     });
     this.#rollout = new HostRollout({ ...context, events, control: (caller) => this.control(caller) });
     this.#shutdown = this.#newShutdown(context, ends);

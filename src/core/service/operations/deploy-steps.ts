@@ -67,6 +67,8 @@ export type DeployContext = OperationContext & {
   readonly reloads: Pick<Reloads, "begin" | "plan" | "settled">;
   readonly actions: Pick<Actions, "act">;
   readonly exec: Pick<ExecSessions, "run">;
+  /** Whether a rollout may deploy this upload once more. */
+  readonly needsUpload: (order: DeployOrder) => boolean;
 } & WarmContext;
 
 export type DeployRun = {
@@ -219,7 +221,7 @@ export class DeploySteps {
     const { caller, deployment, warm } = this.#run;
     await this.#whenFree(async () => {
       await warm.remove(caller, this.#options);
-      // Without a release to go back to, nothing may run in one that isn't in use.
+      // Without a release to go back to, no process may run in a release that isn't in use.
       if (deployment.target === undefined) return this.#stop();
       await this.#reload(deployment.restores && { profile: deployment.restores.profileBefore ?? null });
       await this.#restartStale([]);

@@ -395,9 +395,10 @@ export class Deployments implements Subsystem {
   }
 
   #finish({ number, order, release, before }: StoredDeployment, caller: Caller): void {
-    void removeUpload(order).catch((error: Error) =>
-      this.#context.log.warn(`Cannot remove an upload: ${error.message}`),
-    );
+    if (!this.#context.needsUpload(order))
+      void removeUpload(order).catch((error: Error) =>
+        this.#context.log.warn(`Cannot remove an upload: ${error.message}`),
+      );
     const { result, problem } = this.#journal.latest?.progress ?? {};
     const text = `deployment ${number}: ${result === "done" ? `${release} is in use` : `${result === "failed" ? "failed, nothing was switched" : `taken back, ${before ?? "no release"} is in use`}`}`;
     if (result === "done") this.#context.log.info(text);

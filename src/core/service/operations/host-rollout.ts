@@ -5,6 +5,7 @@
 import { compact } from "../../base/compact.ts";
 import { ProcmanError, reasonOf } from "../../base/errors.ts";
 import { type Caller, type Control, callerText, type DeploymentQuery } from "../../contract/control.ts";
+import type { DeployOrder } from "../../contract/deployment-record.ts";
 import {
   NO_WAY_BACK,
   ROLLED_SCOPES,
@@ -107,6 +108,12 @@ export class HostRollout implements Subsystem {
     });
   }
 
+  /** Whether the rollout under way may deploy this upload, once more if that has failed. */
+  needsUpload({ folder, tarball }: DeployOrder): boolean {
+    const order = this.#held?.action.order;
+    return order !== undefined && order.folder === folder && order.tarball === tarball;
+  }
+
   async #begin(stored: StoredRollout, state: HostRolloutState, caller: Caller): Promise<RolloutRecord> {
     const { changed, action } = stored.record;
     const marks = await present(action, this.#deedContext(caller));
@@ -116,7 +123,7 @@ export class HostRollout implements Subsystem {
     return begun;
   }
 
-  /** What was uploaded for it, and was not deployed, isn't needed any more. */
+  /** What was uploaded for it isn't needed any more. */
   async #release(stored: StoredRollout): Promise<RolloutRecord> {
     const { record } = stored;
     await removeUpload(record.action.order ?? {});
