@@ -885,7 +885,7 @@ export type RolloutRecord = {
   readonly changed?: true;
   /** The rollout goes back. */
   readonly back?: true;
-  /** Somebody has aborted it. */
+  /** The rollout was aborted. */
   readonly aborted?: true;
   /** What has happened last. */
   readonly line?: string;

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { mayBeSeveral } from "../client/connection/host-file.ts";
 import { ProcmanError } from "../core/base/errors.ts";
 import type { RolloutAction } from "../core/contract/rollout-record.ts";
-import type { RolloutOptions } from "../satellites/hosts/roll-out.ts";
+import type { RolloutOptions } from "../satellites/hosts/ongoing-rollout.ts";
 import { integerTo, secondsTo } from "./options.ts";
 import type { TargetOptions } from "./target.ts";
 

@@ -56,6 +56,7 @@ test("a host that can't take a release, or hangs, changes nothing on the others,
     assert.notEqual(outcome.code, 0);
     assert.match(outcome.err, message);
     assert.deepEqual(rig.versions, ["1", "1", "1"]);
+    assert.deepEqual(rig.uploads, [[], [], []]);
     assert.deepEqual(await rig.notUp(), []);
     return outcome;
   };
@@ -73,6 +74,21 @@ test("a host that can't take a release, or hangs, changes nothing on the others,
   const done = await rig.run(...rig.rolling("2"));
   assert.equal(done.code, 0, done.err);
   assert.deepEqual(rig.versions, ["2", "2", "2"]);
+});
+
+test("Ctrl-C during an upload removes what was uploaded, and lets no host change", async (context) => {
+  const rig = await HostRig.withRelease(context);
+  if (rig === undefined) return;
+  const folder = rig.build("2");
+  writeFileSync(join(folder, "big"), Buffer.alloc(500_000_000));
+  const client = rig.start(...rig.rolling("2"));
+  const ended = once(client, "exit");
+  await eventually(() => rig.uploads.some(({ length }) => length > 0) || undefined);
+  client.kill("SIGINT");
+  assert.deepEqual(await ended, [130, null]);
+  assert.deepEqual(rig.uploads, [[], [], []]);
+  assert.deepEqual(rig.versions, ["1", "1", "1"]);
+  assert.match((await rig.run("rollout", "continue")).err, /Cannot find a rollout/);
 });
 
 test("a host that is cut off at any step: the rollout stops, and goes on when it is back", async (context) => {

@@ -12,6 +12,9 @@ test("three hosts roll under load: no request fails; a release that is bad on th
   const good = await rig.run(...rig.rolling("2"));
   assert.equal(good.code, 0, good.err);
   assert.deepEqual(rig.versions, ["2", "2", "2"]);
+  const planned = await rig.run(...rig.rolling("3"), "--dry-run");
+  assert.equal(planned.code, 0, planned.err);
+  assert.deepEqual(rig.uploads, [[], [], []], "neither a rollout nor a plan leaves an upload");
   writeFileSync(join(rig.place("web2"), "refuse"), "");
   const bad = await rig.run(...rig.rolling("3"));
   assert.equal(bad.code, 1);

@@ -1,7 +1,9 @@
 /** Rollouts over several hosts: three procmans of this machine, each by the port of its API. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { HistoryEntry } from "../../src/core/contract/history-record.ts";
@@ -199,6 +201,46 @@ test("the drain command runs before and after each host; one that fails stops th
   );
   const ended = await run("rollout", "abort", "--drain-command", command);
   assert.deepEqual([ended.code, /is over\./.test(ended.out)], [0, true], ended.err);
+});
+
+test("Ctrl-C while the hosts are being held lets them go: no host changes, and the next rollout may begin", async (context) => {
+  const { run, add, folder, env, a, c } = await hostsWith(context, [WEB]);
+  const before = await pidOf(a, "web");
+  const joins = new EventEmitter();
+  const through = once(joins, "let through");
+  const gate = createServer((near) => {
+    const far = connect(c.port, "127.0.0.1");
+    far.pipe(near);
+    near.on("data", async (chunk: Buffer) => {
+      if (chunk.includes("POST /rollout/join")) {
+        joins.emit("asked");
+        await through;
+      }
+      far.write(chunk);
+    });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.on("error", () => other.destroy()).on("close", () => other.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(gate, "listening");
+  context.after(() => gate.close());
+  const url = `http://127.0.0.1:${(gate.address() as AddressInfo).port}`;
+  assert.equal((await add("c", url, "--token-file", join(folder, "c.token"), "--group", "web")).code, 0);
+  const client = spawn(process.execPath, [BIN, "restart", "web", "--host", "@web"], { env: cleanEnvironment(env) });
+  let said = "";
+  client.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  await once(joins, "asked");
+  client.kill("SIGINT");
+  joins.emit("let through");
+  const [code] = await once(client, "close");
+  assert.deepEqual([code, said], [130, "procman: Cannot begin the rollout: it was stopped; no host has changed\n"]);
+  assert.equal(await pidOf(a, "web"), before);
+  assert.match((await run("rollout", "continue")).err, /Cannot find a rollout: none is under way on a, b, c/);
+  assert.equal((await run("restart", "web", "--host", "@web")).code, 0, "the next rollout may begin");
 });
 
 test("a host that is away is named; --skip-unreachable leaves it out", async (context) => {

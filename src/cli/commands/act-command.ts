@@ -7,7 +7,7 @@ import { printableJson, printableLine } from "../../core/base/printable.ts";
 import type { Action, ActOptions } from "../../core/contract/control.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { isDownByFailure, isStartingOrRunning } from "../../core/contract/status-sets.ts";
-import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
+import type { RolloutOptions } from "../../satellites/hosts/ongoing-rollout.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, secondsTo, withTarget } from "../options.ts";

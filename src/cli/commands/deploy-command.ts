@@ -7,7 +7,7 @@ import { deploymentEnd } from "../../core/contract/deployment-end.ts";
 import type { DeploymentRecord, DeployOrder } from "../../core/contract/deployment-record.ts";
 import type { RolloutAction } from "../../core/contract/rollout-record.ts";
 import { removeUpload } from "../../core/releases/upload-path.ts";
-import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
+import type { RolloutOptions } from "../../satellites/hosts/ongoing-rollout.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { orderFor } from "../deploy-order.ts";

@@ -5,7 +5,7 @@ import { ProcmanError } from "../../core/base/errors.ts";
 import { printableLine } from "../../core/base/printable.ts";
 import type { PlanRecord } from "../../core/contract/plan.ts";
 import type { RolloutAction } from "../../core/contract/rollout-record.ts";
-import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
+import type { RolloutOptions } from "../../satellites/hosts/ongoing-rollout.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, profileOption, secondsTo, withTarget } from "../options.ts";

@@ -4,7 +4,7 @@ import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable, printableJson } from "../../core/base/printable.ts";
 import type { RollbackRecord } from "../../core/contract/history-record.ts";
 import type { RolloutAction } from "../../core/contract/rollout-record.ts";
-import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
+import type { RolloutOptions } from "../../satellites/hosts/ongoing-rollout.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { secondsTo, withTarget } from "../options.ts";

@@ -1,6 +1,11 @@
 /** `procman rollout`: what becomes of a command that acts on several hosts. */
 import type { Command, CommandOptions } from "commander";
-import { abortRollout, continueRollout, type RolloutOptions, showRollout } from "../../satellites/hosts/roll-out.ts";
+import {
+  abortRollout,
+  continueRollout,
+  type RolloutOptions,
+  showRollout,
+} from "../../satellites/hosts/ongoing-rollout.ts";
 import { withDriver } from "../rollout-options.ts";
 
 const HOSTS_HELP = "where to look: names separated by commas, a group as @web, or all (default: all)";
@@ -22,7 +27,7 @@ export function define(parent: Command): void {
     .action((id: string | undefined, { host, json = false }: Options) => showRollout(host, id, json));
   withDriver(
     leaf("continue", "go on with the next host").description(
-      "Goes on with the next host; those that have failed are tried again. One that was going back goes on back.",
+      "Continues with the next host, and tries failed hosts again. A rollout that was going back continues to go back.",
     ),
   )
     .option("--json", "print the API records")

@@ -6,7 +6,7 @@ import type { Scaling } from "../../core/contract/control.ts";
 import { MAX_INSTANCES } from "../../core/contract/input-schemas.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { isDownByFailure } from "../../core/contract/status-sets.ts";
-import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
+import type { RolloutOptions } from "../../satellites/hosts/ongoing-rollout.ts";
 import { asTyped } from "../config-option.ts";
 import { connect } from "../connected.ts";
 import { secondsTo, withTarget } from "../options.ts";

@@ -6,7 +6,7 @@ import { type AnySignal, KILL_MODES, type KillMode } from "../../core/base/signa
 import type { Signalling } from "../../core/contract/control.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { signalNamed, signalOf } from "../../core/os/signal-name.ts";
-import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
+import type { RolloutOptions } from "../../satellites/hosts/ongoing-rollout.ts";
 import { connect } from "../connected.ts";
 import { IDS_HELP, withTarget } from "../options.ts";
 import { reportRefusal } from "../output/error-report.ts";

@@ -12,7 +12,7 @@ import { writeWhole } from "../../core/os/careful-files.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
 import type { Holder } from "../../core/os/lock.ts";
 import { isAlive } from "../../core/os/process-stat.ts";
-import type { RolloutOptions } from "../../satellites/hosts/roll-out.ts";
+import type { RolloutOptions } from "../../satellites/hosts/ongoing-rollout.ts";
 import { withTarget } from "../options.ts";
 import { waitFor } from "../output/progress.ts";
 import { rolledOut, withRollout } from "../rollout-options.ts";

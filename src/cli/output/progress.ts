@@ -72,3 +72,15 @@ export async function untilLeft<T>(continues: WaitTexts["continues"], work: Prom
     for (const signal of LEAVING) process.off(signal, leave);
   }
 }
+
+/** A signal aborts the work, which may clean up, and doesn't end the program by itself. */
+export async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const abort = new AbortController();
+  const leave = (): void => abort.abort();
+  for (const signal of LEAVING) process.on(signal, leave);
+  try {
+    return await work(abort.signal);
+  } finally {
+    for (const signal of LEAVING) process.off(signal, leave);
+  }
+}

@@ -17,7 +17,7 @@ export function checkUpload({ uploaded, folder, tarball = "" }: DeployOrder): vo
   if (uploaded !== undefined && !isUpload(path)) throw new Error(`"uploaded" is for uploads, and ${path} is none`);
 }
 
-/** The one that the order names, if it names one. */
+/** Removes the upload of the order, if it has one. */
 export async function removeUpload({ uploaded, folder, tarball = "" }: DeployOrder): Promise<void> {
   const path = folder ?? tarball;
   if (uploaded !== undefined && isUpload(path)) await rm(dirname(path), { recursive: true, force: true });

@@ -1,5 +1,5 @@
 /** `procman deploy --host`: brings the source there by ssh, and runs the command there. */
-import { withProgress } from "../../cli/output/progress.ts";
+import { interruptible, withProgress } from "../../cli/output/progress.ts";
 import { addressIn } from "../../client/connection/host-address.ts";
 import { hostsNamed } from "../../client/connection/host-file.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
@@ -17,8 +17,6 @@ type DeployOnHost = {
   /** The other options of the command. */
   readonly options: readonly string[];
 };
-
-const LEAVING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Resolves with false if the API there is to be asked from here. @throws {ProcmanError} */
 export async function deployOnHost(name: string, { order, isThere, dryRun, options }: DeployOnHost): Promise<boolean> {
@@ -58,16 +56,4 @@ async function deployUploaded(
 
 function newId(): string {
   return `${Date.now()}-${process.pid}`;
-}
-
-/** A signal ends it, and removes what is there of it. */
-async function interruptible<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-  const abort = new AbortController();
-  const leave = (): void => abort.abort();
-  for (const signal of LEAVING) process.on(signal, leave);
-  try {
-    return await work(abort.signal);
-  } finally {
-    for (const signal of LEAVING) process.off(signal, leave);
-  }
 }

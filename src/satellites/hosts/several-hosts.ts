@@ -6,6 +6,7 @@ import { connectTo } from "../../client/connection/connect.ts";
 import { hostsNamed, type NamedHost } from "../../client/connection/host-file.ts";
 import { apiOf } from "../../client/connection/remote-host.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { printableJson } from "../../core/base/printable.ts";
 import { captureRemote, jsonOf, sshHost } from "./ssh.ts";
 
 /** A machine that doesn't answer must not hold up the others. Milliseconds. */
@@ -107,7 +108,6 @@ export async function printLists<Row>(
   question: HostQuestion<readonly Row[]>,
   { json, name, ...table }: HostTable<Row> & { readonly json: boolean; readonly name: string },
 ): Promise<void> {
-  const { printableJson } = await import("../../core/base/printable.ts");
   const answers = await askHosts(names, question);
   const printed = answers.map((each) => ("problem" in each ? each : { host: each.host, [name]: each.answer }));
   process.stdout.write(`${json ? printableJson(printed, 2) : hostTable(answers, table, process.stdout)}\n`);
