@@ -181,7 +181,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 4_451,
   "core/plugins": 1_830,
   "core/probes": 435,
-  "core/service": 17_847,
+  "core/service": 17_855,
   "core/supervisor": 3_004,
   client: 871,
   "client/connection": 1_736,
