@@ -35,7 +35,7 @@ export type RequestRecord = {
   readonly count?: number;
   /** Of `scaled`: instances before. */
   readonly from?: number;
-  /** Of `scaled`: instances after. */
+  /** Of `scaled`: instances after. Of `removed`: those of its cluster in the file. */
   readonly to?: number;
   /** Of `shutdown`: why procman ended. Of `scaled`: why its load or a schedule asked for fewer. */
   readonly reason?: string;

@@ -35,7 +35,7 @@ test("a reload restores the number of instances of the file, and plan shows that
   const { folder } = homeOf(context, [web, mail]);
   await procman(folder, ["run", "--detach"]);
   await procman(folder, ["scale", "web", "3"]);
-  assert.match((await procman(folder, ["plan"])).out, /^web-3 +stop +is no longer in the configuration$/m);
+  assert.match((await procman(folder, ["plan"])).out, /^web-3 +stop +its cluster has 2 instances in the file$/m);
   assert.equal((await procman(folder, ["reload"])).code, 0);
   assert.match((await procman(folder, ["status"])).out, /2 of 2 instances are running/);
   writeFileSync(

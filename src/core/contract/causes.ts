@@ -36,7 +36,9 @@ export const REQUEST = openObject(
     files: optional(list(string(), { description: "Of `files`: the changed ones, at most the first of many." })),
     count: optional(integer({ description: "Of `files`: their number." })),
     from: optional(integer({ description: "Of `scaled`: instances before." })),
-    to: optional(integer({ description: "Of `scaled`: instances after." })),
+    to: optional(
+      integer({ description: "Of `scaled`: instances after. Of `removed`: those of its cluster in the file." }),
+    ),
     reason: optional(
       string({
         description: "Of `shutdown`: why procman ended. Of `scaled`: why its load or a schedule asked for fewer.",

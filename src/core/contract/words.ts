@@ -145,7 +145,7 @@ export function requestText(request: RequestRecord): string {
     case "configuration":
       return "its configuration has changed";
     case "removed":
-      return "no longer in the configuration";
+      return request.to === undefined ? "no longer in the configuration" : smallerText(request.to);
     case "scaled":
       return scalingText(request);
     case "dependency":
@@ -157,6 +157,11 @@ export function requestText(request: RequestRecord): string {
     default:
       return kind satisfies never;
   }
+}
+
+/** @example smallerText(2) // "its cluster has 2 instances in the file" */
+export function smallerText(instances: number): string {
+  return `its cluster has ${instances} ${instances === 1 ? "instance" : "instances"} in the file`;
 }
 
 /** @example scalingText({ kind: "scaled", from: 4, to: 2, by: "cli" }) // "its cluster was scaled from 4 to 2 by cli" */

@@ -354,13 +354,11 @@ export class ProcmanService {
         });
         if (isQuiet(transition.to)) this.#shutdown.checkExitWith();
       },
-      notice: (id, notice) =>
-        bus.events.publish({
-          id,
-          event: notice,
-          line: messageForEvent(notice, this.scaler.request),
-          request: requestOf(notice, this.scaler.request),
-        }),
+      notice: (id, notice) => {
+        const removal = this.scaler.request ?? { kind: "removed", ...this.#specs.clusterLeftBy(id) };
+        const [line, request] = [messageForEvent(notice, removal), requestOf(notice, removal)];
+        bus.events.publish({ id, event: notice, line, request });
+      },
       removed: (id) => {
         bus.removed.publish(id);
         this.#lasting.forget(id);

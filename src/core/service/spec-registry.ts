@@ -55,6 +55,13 @@ export class SpecRegistry {
     return spec;
   }
 
+  /** The size of the cluster that an instance was removed from; empty: there is no such cluster. */
+  clusterLeftBy(id: string): { readonly to?: number } {
+    const cluster = this.#removing.get(id)?.cluster?.id;
+    const to = cluster === undefined ? 0 : this.#config.processes.filter((spec) => spec.cluster?.id === cluster).length;
+    return to === 0 ? {} : { to };
+  }
+
   /** Ids that instances of the cluster may have had, by its `scale`. */
   scaledIds(cluster: string): readonly string[] {
     const { scale } = this.#config.processes.find((spec) => spec.cluster?.id === cluster) ?? {};

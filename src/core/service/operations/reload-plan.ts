@@ -3,6 +3,7 @@ import { type ChangedProcess, changedSettings, diff } from "../../config/diff.ts
 import { warningLine } from "../../config/problems.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import { type PlannedAction, type PlannedChange, type PlanRecord, UNCHANGED } from "../../contract/plan.ts";
+import { smallerText } from "../../contract/words.ts";
 import { type ChangeEffect, type Dependency, effectOf, sleeps } from "../../supervisor/definition.ts";
 import { areYounger, inStartOrder, startsOf } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -32,7 +33,7 @@ export function planReload(
       ? plannedChange(spec.id, "none", UNCHANGED)
       : planChanged(old, spec, { change, live, before });
   });
-  const direct = [...present, ...removed.map((id) => planRemoved(id, live))];
+  const direct = [...present, ...removed.map((id) => planRemoved(id, live, { previous, now }))];
   return {
     configFile: now.file,
     ...(now.profile === undefined ? {} : { profile: now.profile }),
@@ -90,13 +91,17 @@ function planAdded(spec: ProcessSpec, live: ProcessesById, before: Config): Plan
   );
 }
 
-function planRemoved(id: string, live: ProcessesById): PlannedChange {
+function planRemoved(
+  id: string,
+  live: ProcessesById,
+  { previous, now }: { readonly previous: ReadonlyMap<string, ProcessSpec>; readonly now: Config },
+): PlannedChange {
+  const cluster = previous.get(id)?.cluster?.id;
+  const left = cluster === undefined ? 0 : now.processes.filter((spec) => spec.cluster?.id === cluster).length;
   const isIdle = live.get(id)?.isIdle ?? true;
-  return plannedChange(
-    id,
-    isIdle ? "none" : "stop",
-    isIdle ? "is removed: no longer in the configuration" : "is no longer in the configuration",
-  );
+  const why = left === 0 ? "no longer in the configuration" : smallerText(left);
+  if (isIdle) return plannedChange(id, "none", `is removed: ${why}`);
+  return plannedChange(id, "stop", left === 0 ? `is ${why}` : why);
 }
 
 const ACTIONS: Readonly<Record<ChangeEffect, PlannedAction>> = {

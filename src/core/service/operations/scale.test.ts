@@ -488,6 +488,7 @@ test("instances that are removed are told who asked for fewer: a caller, or the 
   const reason = "5 connections an instance: 2 instances were enough for 300 s";
   rig.service.scaler.scale("web", { instances: 2 }, CALLER, { ...DECISION, from: 3, to: 2, reason });
   rig.write(scaled(1));
+  assert.equal(rig.service.reloads.plan().processes.at(-1)?.reason, "its cluster has 1 instance in the file");
   void rig.service.reloads.reload("test");
   await new Promise((resolve) => setImmediate(resolve));
   const told = await eventually(() => {
@@ -497,7 +498,7 @@ test("instances that are removed are told who asked for fewer: a caller, or the 
   assert.deepEqual(told, [
     `being removed: its cluster was scaled from 4 to 3 by ${CALLER.consumer}`,
     `being removed: its cluster was scaled from 3 to 2: ${reason}`,
-    "being removed: no longer in the configuration",
+    "being removed: its cluster has 1 instance in the file",
   ]);
 });
 

@@ -7,7 +7,7 @@ import type { ProcessEvent } from "../../supervisor/process-notice.ts";
 import { info, type LogLine, warn } from "../log-line.ts";
 
 /** `scaling`: why instances are being removed from a cluster now; undefined: because of the file. */
-export function messageForEvent(event: ProcessEvent, scaling?: RequestRecord): LogLine {
+export function messageForEvent(event: ProcessEvent, removal: RequestRecord = { kind: "removed" }): LogLine {
   switch (event.type) {
     case "blocked":
       return info("blocked: no restart, no scheduled start until it is unblocked");
@@ -34,7 +34,7 @@ export function messageForEvent(event: ProcessEvent, scaling?: RequestRecord): L
     case "watch":
       return fileChangeMessage(event);
     case "removed":
-      return info(`${event.isIdle ? "removed" : "being removed"}: ${requestText(scaling ?? { kind: "removed" })}`);
+      return info(`${event.isIdle ? "removed" : "being removed"}: ${requestText(removal)}`);
     default:
       return event satisfies never;
   }
@@ -79,8 +79,11 @@ function fileChangeMessage({ effect, ...change }: ProcessEvent & { readonly type
 }
 
 /** Why the present run is ended; undefined: the notice ends none. */
-export function requestOf(event: ProcessEvent, scaling?: RequestRecord): RequestRecord | undefined {
-  if (event.type === "removed") return scaling ?? { kind: "removed" };
+export function requestOf(
+  event: ProcessEvent,
+  removal: RequestRecord = { kind: "removed" },
+): RequestRecord | undefined {
+  if (event.type === "removed") return removal;
   if (event.type === "follows") return { kind: "dependency", process: event.id };
   if (event.type === "changed" && event.effect === "restarts") return { kind: "configuration" };
   if (event.type !== "watch" || event.effect !== "restarts") return undefined;
