@@ -9,7 +9,7 @@ import type { HistoryEntry } from "../../core/contract/history-record.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
 import { lastRuns } from "../../core/contract/run-history.ts";
 import { type Incident, isRunEnd, type RunSummary } from "../../core/contract/run-summary.ts";
-import { explain, explainPastRuns, explainSize, keptChanges } from "../../core/contract/why.ts";
+import { explain, explainCluster, explainPastRuns, keptChanges } from "../../core/contract/why.ts";
 import { connect } from "../connected.ts";
 import { integerTo, withTarget } from "../options.ts";
 import { type Column, columnTable, type TableScreen } from "../output/columns.ts";
@@ -66,14 +66,15 @@ async function present(client: Client, id: string, { lines }: Options): Promise<
   const answer = (member: ProcessRecord): Promise<Answer> => answerOf(client, member, { lines, changes });
   return record.instances === undefined
     ? answer(record)
-    : [...(await sizeOf(client, record)), ...(await Promise.all(record.instances.map(answer)))];
+    : [...(await clusterOf(client, record)), ...(await Promise.all(record.instances.map(answer)))];
 }
 
-/** About the number of instances, if that is scaled. */
-async function sizeOf(client: Client, record: ProcessRecord): Promise<readonly Answer[]> {
-  if (record.scale === undefined) return [];
-  const incidents = (await client.incidents(record.id, MAX_ENDS)).filter((each) => !isRunEnd(each));
-  return [{ process: record, incidents, runs: [], why: explainSize(record, incidents) }];
+/** About the cluster apart from its instances, if there is something to say. */
+async function clusterOf(client: Client, record: ProcessRecord): Promise<readonly Answer[]> {
+  const all = record.scale === undefined ? [] : await client.incidents(record.id, MAX_ENDS);
+  const incidents = all.filter((each) => !isRunEnd(each));
+  const why = explainCluster(record, incidents);
+  return why.length === 0 ? [] : [{ process: record, incidents, runs: [], why }];
 }
 
 async function answerOf(

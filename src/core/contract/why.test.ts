@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessRecord } from "./records.ts";
 import type { Incident } from "./run-summary.ts";
-import { explain, explainPastRuns, explainSize } from "./why.ts";
+import { explain, explainCluster, explainPastRuns } from "./why.ts";
 
 // The sentences have host time.
 process.env.TZ = "UTC";
@@ -290,7 +290,7 @@ test("why: growth that was refused in the last day is counted, and is no end of 
       decision: "it has 5 instances now",
     },
   });
-  const [, sentence = "", ...others] = explainSize(
+  const [, sentence = "", ...others] = explainCluster(
     { ...record, scale },
     [refused, { ...refused, time: at(90_000) }],
     NOW,
@@ -301,6 +301,27 @@ test("why: growth that was refused in the last day is counted, and is no end of 
   );
   assert.deepEqual(others, []);
   assert.deepEqual(explain(record, [refused], NOW).slice(1), ["It has not exited yet."]);
+});
+
+test("why: a port for clients that can't be opened, of a process and of a cluster", () => {
+  const problem = "the port is in use by python3 (pid 12)";
+  const balancer = {
+    hostname: "127.0.0.1",
+    port: 3000,
+    strategy: "round-robin",
+    problem,
+    waiting: 0,
+    rejected: 0,
+  } as const;
+  const process = { ...record, balancer } as const;
+  const [sentence = ""] = explain(process, [], NOW);
+  assert.ok(sentence.endsWith(`; not listening on 127.0.0.1:3000: ${problem}.`), sentence);
+  const { balancer: _, ...instance } = process;
+  const reason = `1 of 1 instances are running; not listening on 127.0.0.1:3000: ${problem}`;
+  const cluster = { ...process, type: "cluster", reason, instances: [instance] } as const;
+  assert.deepEqual(explainCluster(cluster), [`web is a cluster: ${reason}.`]);
+  const { problem: __, ...open } = balancer;
+  assert.deepEqual(explainCluster({ ...cluster, balancer: open }), []);
 });
 
 test("why: what keeps a process awake that could sleep, and whom it has not served in time", () => {

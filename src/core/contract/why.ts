@@ -1,4 +1,5 @@
 /** Explains a process in sentences, from its record and its incidents: what has happened, and what to do. */
+import { addressText } from "../base/address-text.ts";
 import { ProcmanError } from "../base/errors.ts";
 import { clockIn, hostTime } from "../base/time-stamp.ts";
 import type { EndRecord } from "./causes.ts";
@@ -81,14 +82,15 @@ export function explain(
   ];
 }
 
-/** Explains the size of a cluster that is scaled by its load; empty for any other record. `incidents`: newest first. */
-export function explainSize(
+/** Explains a cluster apart from its instances: trouble with its clients, and its size if that is scaled; otherwise empty. `incidents`: newest first. */
+export function explainCluster(
   record: ProcessRecord,
   incidents: readonly Incident[] = [],
   now = Date.now(),
 ): readonly string[] {
-  const { id, scale, instances = [] } = record;
-  if (scale === undefined) return [];
+  const { id, scale, instances = [], balancer, sleep } = record;
+  const hasTrouble = [balancer?.problem, sleep?.turnedAway, sleep?.busy].some((each) => each !== undefined);
+  if (scale === undefined) return record.instances !== undefined && hasTrouble ? [currentState(record)] : [];
   const { last, refused, pinned, nextSchedule } = scale;
   return [
     currentState(record),
@@ -159,10 +161,17 @@ function currentState(record: ProcessRecord): string {
   const running = `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}`;
   // procman 1.0.0 gives the sentence alone.
   if (isRunning(record))
-    return cause === undefined ? `${running}: ${reason}.` : `${running}${troubleText(record, cause)}.`;
+    return cause === undefined
+      ? `${running}: ${reason}.`
+      : `${running}${troubleText(record, cause)}${listeningText(record)}.`;
   if (isSkipped(record) || isAsleep(record)) return `${id} ${reason}.`;
   const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}${zoneText(nextRun, timeZone)}.`;
   return `${id} does not run (${status}): it ${reason}.${next}`;
+}
+
+/** Its port for clients, which the load balancer can't open. */
+function listeningText({ balancer }: ProcessRecord): string {
+  return balancer?.problem === undefined ? "" : `; not listening on ${addressText(balancer)}: ${balancer.problem}`;
 }
 
 function zoneText(time: string, timeZone: string | undefined): string {

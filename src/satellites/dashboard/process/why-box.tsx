@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { ProcessRecord } from "../../../core/contract/records.ts";
 import { type Incident, isRunEnd } from "../../../core/contract/run-summary.ts";
-import { adviceOf, explain, explainSize } from "../../../core/contract/why.ts";
+import { adviceOf, explain, explainCluster } from "../../../core/contract/why.ts";
 import { errorLineOf } from "../model/error-line.ts";
 import { countOf, isWanted } from "../model/incident-groups.ts";
 import { worstToneOf } from "../model/record-lists.ts";
@@ -29,7 +29,7 @@ export function WhyBox({ record, incidents, now }: WhyBoxProps): JSX.Element {
   return (
     <div class={isBad ? "why bad" : "why"}>
       <p>{sentences[0]}</p>
-      {explainSize(
+      {explainCluster(
         record,
         incidents.filter((each) => !isRunEnd(each)),
         now,
