@@ -121,6 +121,33 @@ test("a start of a process whose port another program took meanwhile gives it th
   assert.equal((await checkout.told("web")).port, checkout.ports.web);
 });
 
+test("a start gives the ports where clients come the next one, too: of a process that sleeps, and of a cluster", async (context) => {
+  const { port: _, ...nap } = server("nap", "nap", { idle: { after: 600, port: "auto" } });
+  const { port: __, ...pool } = server("pool", "pool", {
+    cluster: { instances: 2, startPort: "auto", commonPort: "auto" },
+  });
+  const checkout = one(context, { processes: [nap, pool] });
+  const procman = checkout.start();
+  await procman.line(/^pool-2 .* started/);
+  const before = checkout.ports;
+  for (const id of ["nap", "pool-2"]) {
+    assert.equal((await checkout.cli("start", id)).code, 0);
+    assert.deepEqual(checkout.ports, before, "the load balancer itself has the port");
+  }
+  for (const [id, key] of [
+    ["nap", "nap:idle"],
+    ["pool", "pool"],
+  ] as const) {
+    assert.equal((await checkout.cli("stop", id)).code, 0);
+    await stranger(context, before[key] ?? 0);
+    const { code, err } = await checkout.cli("start", id);
+    assert.equal(code, 0, err);
+    const port = checkout.ports[key];
+    assert.notEqual(port, before[key]);
+    assert.match((await checkout.cli("status", id)).out, new RegExp(`127\\.0\\.0\\.1:${port}\\b`));
+  }
+});
+
 test("a run that fails because another program has its port gets the next one, and those that name it are told", async (context) => {
   const checkout = one(context, {
     processes: [server("web", "api", { restart: "always", restartDelayMs: 2_000 }), server("api", "web")],

@@ -99,7 +99,8 @@ function kindErrors(given: object, kinds: readonly string[], path: JsonPath): Fi
 
 function probeErrors(
   { port, http }: DeepPartial<RawProbe>,
-  { cluster, port: own = cluster?.startPort }: PartialProcess,
+  // Behind the port of `idle` it has one of its own.
+  { cluster, idle, port: own = cluster?.startPort ?? idle?.port }: PartialProcess,
   path: JsonPath,
 ): readonly Finding[] {
   const findings: Finding[] = [];
