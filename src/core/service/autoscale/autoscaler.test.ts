@@ -18,23 +18,34 @@ const SCALE: ScaleSpec = {
   downAfterMs: 300_000,
 };
 
-/** A cluster of the fake service, whose clients the test controls. */
-function rig(scale: Partial<ScaleSpec> = {}) {
+/** A cluster of the fake service, whose clients the test controls. `others`: further ones with the same load, and their instances. */
+function rig(scale: Partial<ScaleSpec> = {}, others = new Map<string, number>()) {
   const clock = new FakeClock();
   const log = new FakeLog();
-  const state = { count: 2, connections: 0, isRolling: false, pinned: false, status: "running", freeBytes: 1e12 };
+  const state = {
+    count: 2,
+    connections: 0,
+    isRolling: false,
+    pinned: false,
+    status: "running",
+    freeBytes: 1e12,
+    serving: 99,
+  };
   const faults: ProcmanError[] = [];
   const events: string[] = [];
   const incidents: Incident[] = [];
   let last: SizeDecision | undefined;
   let spec: ScaleSpec = { ...SCALE, ...scale };
+  const countOf = (id: string): number => others.get(id) ?? state.count;
   const specsNow = (): readonly Partial<ProcessSpec>[] =>
-    Array.from({ length: state.count }, (_, index) => ({
-      id: `web-${index + 1}`,
-      cluster: { id: "web", index },
-      // A new object at each reading of the file.
-      scale: { ...spec },
-    }));
+    ["web", ...others.keys()].flatMap((id) =>
+      Array.from({ length: countOf(id) }, (_, index) => ({
+        id: `${id}-${index + 1}`,
+        cluster: { id, index },
+        // A new object at each reading of the file.
+        scale: { ...spec },
+      })),
+    );
   const registry = specsOf(specsNow());
   const applyNow = (): void => {
     registry.replace({ ...registry.config, processes: specsNow() as readonly ProcessSpec[] });
@@ -47,12 +58,12 @@ function rig(scale: Partial<ScaleSpec> = {}) {
       status: state.status,
       blocked: false,
       reason: "it runs",
-      instances: Array.from({ length: state.count }, (_, index) => ({
-        id: `web-${index + 1}`,
-        status: state.status,
+      instances: Array.from({ length: countOf(id) }, (_, index) => ({
+        id: `${id}-${index + 1}`,
+        status: index < state.serving ? state.status : "starting",
         restarts: 0,
         memoryBytes: 1e8,
-        backend: { accepting: true, connections: state.connections / state.count },
+        backend: { accepting: true, connections: state.connections / countOf(id) },
       })),
     }) as unknown as ProcessRecord;
   const ports = {
@@ -70,11 +81,12 @@ function rig(scale: Partial<ScaleSpec> = {}) {
       latest: () => incidents.at(-1),
     },
     scaler: {
-      scale: (_id: string, { instances }: { readonly instances: number }, _caller: object, decision: SizeDecision) => {
+      scale: (id: string, { instances }: { readonly instances: number }, _caller: object, decision: SizeDecision) => {
         const fault = faults.shift();
         if (fault !== undefined) throw fault;
         last = decision;
-        state.count = instances;
+        if (others.has(id)) others.set(id, instances);
+        else state.count = instances;
         applyNow();
       },
       isPinned: () => state.pinned,
@@ -179,6 +191,25 @@ test("growth that is refused is reported once, with the reason, until it is over
   assert.equal(log.lines.length, 2);
 });
 
+test("two clusters that need more in the same second don't count the same free memory, nor before it is taken", () => {
+  const others = new Map([["api", 2]]);
+  const { clock, state, incidents } = rig({}, others);
+  // Room for two instances of 100 MB; each cluster needs two.
+  Object.assign(state, { connections: 122, freeBytes: 2.3e8, serving: 2 });
+  clock.advance(11_000);
+  assert.deepEqual([state.count, others.get("api")], [4, 2]);
+  assert.deepEqual(
+    incidents.map(({ process, reason }) => [process, reason.includes("more than 40")]),
+    [["api", true]],
+  );
+  // They have yet to serve, and nothing of them is measured.
+  clock.advance(20_000);
+  assert.equal(others.get("api"), 2);
+  Object.assign(state, { serving: 99, freeBytes: 2.3e8 });
+  clock.advance(1_000);
+  assert.deepEqual([state.count, others.get("api")], [4, 4]);
+});
+
 test("refused growth is one incident while it lasts, also after another service has taken over; growth ends it", () => {
   const { clock, state, incidents, replaced } = rig();
   state.connections = 122;
@@ -231,6 +262,26 @@ test("refused growth is over when the load needs no more, or decides nothing; wi
   clock.advance(20_000);
   autoscaler.stopped();
   assert.deepEqual(told(), [opened, ["00:11", "00:55", "procman has ended"]]);
+});
+
+test("refused growth that is over goes on in another service, too, within five minutes; later it is another one", () => {
+  const { clock, state, incidents, replaced } = rig();
+  state.connections = 122;
+  state.freeBytes = 5e7;
+  const refusedFor = (seconds: number): void => {
+    state.connections = 122;
+    clock.advance(seconds * 1_000);
+    state.connections = 10;
+    clock.advance(1_000);
+  };
+  refusedFor(12);
+  replaced();
+  refusedFor(20);
+  assert.deepEqual(new Set(incidents.map(({ time }) => time.slice(14, 19))), new Set(["00:11"]));
+  clock.advance(300_000);
+  replaced();
+  refusedFor(20);
+  assert.equal(new Set(incidents.map(({ time }) => time)).size, 2);
 });
 
 test("its maximum is no incident", () => {

@@ -24,7 +24,7 @@ import type { ServiceEvents } from "../reporting/service-events.ts";
 import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { systemClock } from "../system-clock.ts";
-import { sampleOf } from "./cluster-sample.ts";
+import { memoryOwed, sampleOf } from "./cluster-sample.ts";
 import { GrowthIncidents, SAME_MS } from "./growth-incidents.ts";
 
 const INTERVAL_MS = 1_000;
@@ -54,6 +54,8 @@ type ScaledCluster = {
   /** The refusal that was reported last, and until when (monotonic milliseconds) it is the same one. */
   reported?: { readonly kind: string; readonly until: number };
 };
+
+type Look = { readonly id: string; readonly cluster: ScaledCluster; readonly record: ProcessRecord };
 
 type Refused = { readonly at: number; readonly kind: string; readonly wanted: number; readonly reason: string };
 
@@ -147,25 +149,29 @@ export class Autoscaler implements Subsystem {
   }
 
   #lookAtAll(): void {
-    const { freeMemory = () => process.availableMemory() } = this.#ports;
-    // Once for all: it takes as long as the rest of a dozen clusters.
-    const freeBytes = freeMemory();
-    for (const [id, cluster] of this.#clusters) this.#look(id, cluster, freeBytes);
+    const { freeMemory = () => process.availableMemory(), supervisor, records } = this.#ports;
+    const wall = this.#clock.wall();
+    const looks = [...this.#clusters].map(([id, cluster]) => {
+      const record = records.group(
+        id,
+        cluster.ids.map((each) => supervisor.find(each)),
+      );
+      return { id, cluster, record, owed: memoryOwed(record, wall) };
+    });
+    // Once for all: it takes as long as the rest of a dozen clusters. What one is promised, no other one gets.
+    let free = looks.reduce((rest, { owed }) => rest - owed, freeMemory());
+    for (const { owed, ...look } of looks) free -= this.#look(look, free + owed);
   }
 
-  #look(id: string, cluster: ScaledCluster, freeBytes: number): void {
-    const { supervisor, records } = this.#ports;
+  /** Returns the bytes that the instances will take which it adds. */
+  #look({ id, cluster, record }: Look, freeBytes: number): number {
     const at = this.#clock.now();
     const wall = this.#clock.wall();
-    const record = records.group(
-      id,
-      cluster.ids.map((each) => supervisor.find(each)),
-    );
     if (this.#isHeld(id, record)) {
       cluster.state = NO_SAMPLES;
       cluster.outcome = undefined;
       this.#settle(id, cluster, "its load decides nothing now");
-      return;
+      return 0;
     }
     if (wall < cluster.bounds.since || wall >= (cluster.bounds.until ?? Number.POSITIVE_INFINITY))
       cluster.bounds = this.#boundsOf(cluster.spec);
@@ -180,6 +186,8 @@ export class Autoscaler implements Subsystem {
       this.#refuse(id, cluster, { kind: refusal.kind, wanted: refusal.wanted, reason: refusalText(refusal) });
     else if (outcome.desired <= sample.instances && isKnown(sample, policy))
       this.#settle(id, cluster, "its load needs no more instances");
+    const added = cluster.ids.length - sample.instances;
+    return Math.max(0, added) * (sample.memory?.instanceBytes ?? 0);
   }
 
   /** Whether the number is somebody else's matter now: then earlier loads say nothing of later ones. */

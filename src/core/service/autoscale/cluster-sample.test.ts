@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../contract/records.ts";
-import { sampleOf } from "./cluster-sample.ts";
+import { memoryOwed, sampleOf } from "./cluster-sample.ts";
 
 const WALL = Date.parse("2026-11-27T12:00:00Z");
 const CONTEXT = { at: 5_000, wall: WALL, freeBytes: 1_000 };
@@ -78,6 +78,16 @@ test("what young instances have yet to take is not free, and what they have take
   const found = sample([instance({ memoryBytes: 300 }), instance({ memoryBytes: 100, ...young }), instance(young)]);
   assert.deepEqual(found.memory, { freeBytes: 500, instanceBytes: 300 });
   assert.deepEqual(sample([instance({ memoryBytes: 80, ...young })]).memory, { freeBytes: 1_000, instanceBytes: 80 });
+});
+
+test("what a cluster has yet to take: the rest of young instances, and all of those that don't serve yet", () => {
+  const owed = (...instances: readonly object[]) =>
+    memoryOwed({ id: "web", instances } as unknown as ProcessRecord, WALL);
+  const settled = instance({ memoryBytes: 300 });
+  assert.equal(owed(settled, instance({ memoryBytes: 100, started: secondsAgo(5) })), 200);
+  assert.equal(owed(settled, instance({ status: "starting" })), 300);
+  assert.equal(owed(settled), 0);
+  assert.equal(owed(instance({ status: "stopped" })), 0);
 });
 
 test("an instance fails that is down by a failure, or was restarted and doesn't stay up", () => {

@@ -1,5 +1,5 @@
 /** The load of a cluster, from its record. */
-import type { LoadTarget, MemoryRoom, ScaleSample } from "../../autoscale/scale-controller.ts";
+import type { LoadTarget, ScaleSample } from "../../autoscale/scale-controller.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { isAsleep, isDownByFailure, isUp } from "../../contract/status-sets.ts";
 
@@ -10,21 +10,25 @@ const SETTLED_MS = 15_000;
 /** A run that was restarted more than once in a row must last this long to count as one that stays up. Milliseconds. */
 const STAYS_UP_MS = 60_000;
 
-/** `at`: monotonic, `wall`: since 1970; milliseconds. */
+/** `at`: monotonic, `wall`: since 1970; milliseconds. `freeBytes`: without what instances of other clusters have yet to take. */
 export type SampleContext = { readonly at: number; readonly wall: number; readonly freeBytes: number };
 
 /** A cluster that sleeps has no load. */
 export function sampleOf(record: ProcessRecord, targets: readonly LoadTarget[], context: SampleContext): ScaleSample {
   const { instances = [], balancer } = record;
   const sleeps = instances.every(isAsleep);
-  const serving = instances.filter((instance) => isUp(instance) && instance.backend?.accepting !== false);
+  const serving = instances.filter(isServing);
   const names = new Set(targets.flatMap(({ name }) => (name === "waiting" ? [name, "connections"] : [name])));
   const loads = [...names].flatMap((name): readonly (readonly [string, number])[] => {
     const load = sleeps ? 0 : name === "waiting" ? balancer?.waiting : loadOf(serving, name, context);
     return load === undefined ? [] : [[name, load]];
   });
   const failing = instances.find((instance) => isFailing(instance, context));
-  const memory = memoryRoom(serving, context);
+  const use = memoryUse(serving, context.wall);
+  const memory = use && {
+    freeBytes: Math.max(0, context.freeBytes - use.owed),
+    instanceBytes: use.instanceBytes,
+  };
   return {
     at: context.at,
     instances: instances.length,
@@ -53,8 +57,22 @@ function loadOfInstance(
   return telemetry.metrics?.[name.slice("metric:".length)];
 }
 
-/** What young instances have yet to take is not free. Until one has settled, the others say what an instance uses. */
-function memoryRoom(serving: readonly ProcessRecord[], { freeBytes, wall }: SampleContext): MemoryRoom | undefined {
+/** Bytes that instances of the cluster have yet to take: young ones, and those that don't serve yet. */
+export function memoryOwed({ instances = [] }: ProcessRecord, wall: number): number {
+  const serving = instances.filter(isServing);
+  const use = memoryUse(serving, wall);
+  return use === undefined ? 0 : use.owed + (instances.length - serving.length) * use.instanceBytes;
+}
+
+function isServing(instance: ProcessRecord): boolean {
+  return isUp(instance) && instance.backend?.accepting !== false;
+}
+
+/** What one instance uses, and what young ones have yet to take of that. Until one has settled, the others say what an instance uses. */
+function memoryUse(
+  serving: readonly ProcessRecord[],
+  wall: number,
+): { readonly instanceBytes: number; readonly owed: number } | undefined {
   const known = serving.filter(({ memoryBytes }) => memoryBytes !== undefined);
   if (known.length === 0) return undefined;
   const isYoung = ({ started }: ProcessRecord): boolean =>
@@ -65,7 +83,7 @@ function memoryRoom(serving: readonly ProcessRecord[], { freeBytes, wall }: Samp
   const owed = serving
     .filter(isYoung)
     .reduce((sum, { memoryBytes = 0 }) => sum + Math.max(0, instanceBytes - memoryBytes), 0);
-  return { freeBytes: Math.max(0, freeBytes - owed), instanceBytes };
+  return { instanceBytes, owed };
 }
 
 /** Whether it is down by a failure, or has been and has not lasted since. */

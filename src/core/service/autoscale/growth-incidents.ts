@@ -43,9 +43,15 @@ export class GrowthIncidents {
   #latest(cluster: string): Known | undefined {
     if (!this.#known.has(cluster)) {
       const incident = this.#incidents.latest(cluster);
-      this.#known.set(cluster, incident?.cause === "growth-refused" ? { incident, until: 0 } : undefined);
+      this.#known.set(cluster, incident?.cause === "growth-refused" ? this.#resumed(incident) : undefined);
     }
     return this.#known.get(cluster);
+  }
+
+  /** Of an earlier service: its times are those of the wall clock. */
+  #resumed(incident: Incident): Known {
+    const age = this.#clock.wall() - Date.parse(incident.ended ?? incident.time);
+    return { incident, until: this.#clock.now() + SAME_MS - Math.max(0, age) };
   }
 
   #write(incident: Incident): void {
