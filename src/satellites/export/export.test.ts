@@ -235,6 +235,17 @@ test("what sleeps without clients listens itself where they come, and no time of
   assert.doesNotMatch(text, /5000/);
 });
 
+test("HAProxy in place of procman's load balancer: what depends on that one is named", () => {
+  const cluster = { instances: 1, startPort: 3001, commonPort: 3000 };
+  const { notes } = exported("haproxy", {
+    processes: [{ ...WEB, cluster, scale: { min: 0, max: 4 }, idle: { after: 60 } }],
+  });
+  assert.deepEqual(
+    notes.map(({ field }) => field),
+    ["cluster.commonPort", "idle", "scale"],
+  );
+});
+
 test("what a target can't do at all blocks the export of the process, with the remedy", () => {
   const blocked = (target: TargetName, processes: readonly object[]): readonly string[] =>
     noteTexts(exported(target, { processes }).notes.filter(({ blocks }) => blocks === true));

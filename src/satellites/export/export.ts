@@ -46,8 +46,10 @@ export function exportTo(target: TargetName, config: Config, project: Omit<Proje
 
 /** The number that "auto" has here may be taken where the files are used. */
 function portNotes({ chosenPorts = {}, processes }: Config): readonly Note[] {
-  return Object.entries(chosenPorts).map(([id, port]) => {
+  return Object.entries(chosenPorts).flatMap(([id, port]) => {
     const spec = processes.find((each) => each.id === id);
+    // Its program gets the port of its clients.
+    if (spec?.front !== undefined && spec.cluster === undefined) return [];
     const owner = ownerOf(id);
     const inCluster = spec === undefined ? "cluster.commonPort" : "cluster.startPort";
     const ofProcess = owner === id ? "port" : "idle.port";

@@ -45,9 +45,7 @@ export function balancerConfig(
   { isInNetwork }: { readonly isInNetwork: boolean },
 ): { readonly text: string; readonly notes: readonly Note[] } | undefined {
   if (frontends.length === 0) return undefined;
-  const notes = isInNetwork
-    ? []
-    : frontends.map(({ front }): Note => ({ process: front.id, field: "cluster.commonPort", text: FREE_PORT }));
+  const notes = isInNetwork ? [] : frontends.flatMap(leftToDo);
   const text = [
     `${comments(project, notes)}`,
     "defaults",
@@ -68,7 +66,19 @@ export function balancerConfig(
   return { text, notes };
 }
 
+/** What the configuration of procman must lose, as HAProxy takes the place of its load balancer. */
+function leftToDo({ front: { id }, servers }: CommonPort): readonly Note[] {
+  const [spec] = servers.map((server) => server.spec);
+  return [
+    { process: id, field: "cluster.commonPort", text: FREE_PORT },
+    ...(spec?.idle === undefined ? [] : [{ process: id, field: "idle", text: STAYS_AWAKE }]),
+    ...(spec?.scale === undefined ? [] : [{ process: id, field: "scale", text: STAYS_AS_IT_IS }]),
+  ];
+}
+
 const FREE_PORT = "procman's load balancer has this port: remove commonPort and procman reload before HAProxy starts";
+const STAYS_AWAKE = "HAProxy wakes nothing: remove idle, too; it runs all the time";
+const STAYS_AS_IT_IS = "HAProxy sends to these instances alone: remove scale, too; their number is fixed";
 
 function frontendLines({ front: { id, hostname, port, idleMs } }: CommonPort, isInNetwork: boolean): readonly string[] {
   const address = isInNetwork ? `:${port}` : addressText({ hostname, port });

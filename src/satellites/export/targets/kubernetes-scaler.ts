@@ -76,7 +76,10 @@ export const SCALE_RULES: readonly NoteRule[] = [
   [
     "scale.targets",
     (workload) => isScaled(workload) && targetNames(workload).some((name) => name.startsWith("metric:")),
-    "needs an adapter that gives Kubernetes this metric of each pod, such as prometheus-adapter",
+    (workload) => {
+      const names = targetNames(workload).filter((name) => name.startsWith("metric:"));
+      return `${names.join(", ")}: an adapter such as prometheus-adapter has to give Kubernetes the number of each pod`;
+    },
   ],
   [
     "scale.schedules",

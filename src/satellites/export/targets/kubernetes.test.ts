@@ -183,7 +183,7 @@ test("a cluster with scale becomes a HorizontalPodAutoscaler, whose Deployment h
   const notes = exported("kubernetes", config).notes.map(({ field, text }) => `${field}: ${text}`);
   for (const note of [
     /^scale\.targets: .*connections and waiting are left out/,
-    /^scale\.targets: needs an adapter/,
+    /^scale\.targets: metric:queue: an adapter/,
     /^scale\.schedules:/,
   ])
     assert.ok(
