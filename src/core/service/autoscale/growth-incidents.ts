@@ -48,7 +48,7 @@ export class GrowthIncidents {
     return this.#known.get(cluster);
   }
 
-  /** Of an earlier service: its times are those of the wall clock. */
+  /** The incident of an earlier service: its times are those of the wall clock. */
   #resumed(incident: Incident): Known {
     const age = this.#clock.wall() - Date.parse(incident.ended ?? incident.time);
     return { incident, until: this.#clock.now() + SAME_MS - Math.max(0, age) };
