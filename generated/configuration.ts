@@ -5,42 +5,42 @@ export type EnvFileConfiguration = {
   /** Path of the file. */
   readonly path: string;
   /** Whether the file may be absent. Default: false. */
-  readonly optional?: boolean | undefined;
+  readonly optional?: boolean | null | undefined;
 };
 
 export type RotationConfiguration = {
   /** A file is rotated before it would grow beyond this: bytes, or a text such as 500MB (powers of 1000) or 500MiB (powers of 1024). Default: "500MB". */
-  readonly size?: string | number | undefined;
+  readonly size?: string | number | null | undefined;
   /** A file that has been written to for this many hours is rotated; 0: never by age. Default: 0. */
-  readonly hours?: number | undefined;
+  readonly hours?: number | null | undefined;
   /** Limit for all rotated files together; the oldest are removed first. Written like size. Default: "2GB". */
-  readonly total?: string | number | undefined;
+  readonly total?: string | number | null | undefined;
   /** Compress rotated files. Default: true. */
-  readonly gzip?: boolean | undefined;
+  readonly gzip?: boolean | null | undefined;
 };
 
 export type LoggerConfiguration = {
   /** Print the output on procman's own output. Default: false. */
-  readonly console?: boolean | undefined;
+  readonly console?: boolean | null | undefined;
   /** File for standard output; a relative path resolves from the folder of the configuration file. {name}, {id}, {process} and {instance} stand for the name of the configuration, the id of the process or instance, the id of the process alone, and the number of the instance from 1. */
-  readonly stdout?: string | undefined;
+  readonly stdout?: string | null | undefined;
   /** File for standard error, as for stdout. When omitted, standard error goes to the stdout file. */
-  readonly stderr?: string | undefined;
+  readonly stderr?: string | null | undefined;
   /** Write time and id in front of each line in files. Default: false. */
-  readonly decorateFiles?: boolean | undefined;
+  readonly decorateFiles?: boolean | null | undefined;
   /** When a log file is closed, renamed and compressed; false: never. */
-  readonly rotate?: false | RotationConfiguration | undefined;
+  readonly rotate?: false | RotationConfiguration | null | undefined;
 };
 
 export type WatcherConfiguration = {
   /** Milliseconds from a change to the restart; all changes in this time count as one. Default: 1000. */
-  readonly interval?: number | undefined;
+  readonly interval?: number | null | undefined;
   /** File extensions that count; empty: all. Default: ["ts","tsx","js","jsx","json"]. */
-  readonly exts?: readonly string[] | undefined;
+  readonly exts?: readonly string[] | null | undefined;
   /** Patterns; a file in a watched folder must match one of them. Default: ["**\/*.*"]. */
-  readonly match?: readonly string[] | undefined;
+  readonly match?: readonly string[] | null | undefined;
   /** Patterns of files that don't count, and of folders that are not searched. Default: ["**\/.git/**"]. */
-  readonly skip?: readonly string[] | undefined;
+  readonly skip?: readonly string[] | null | undefined;
 };
 
 /** A command with a time limit. */
@@ -48,31 +48,31 @@ export type HookConfiguration = {
   /** Command line, run by /bin/sh with the folder, user and environment of the process. */
   readonly cmd: string;
   /** Seconds after which it is ended, which counts as a failure; 0: no limit. Default: 60. */
-  readonly timeout?: number | undefined;
+  readonly timeout?: number | null | undefined;
 };
 
 export type HooksConfiguration = {
   /** Runs before each start of the process, which starts only if this ends with code 0. */
-  readonly beforeStart?: string | HookConfiguration | undefined;
+  readonly beforeStart?: string | HookConfiguration | null | undefined;
   /** Runs after the end of each run, before anything else happens with the process. */
-  readonly afterStop?: string | HookConfiguration | undefined;
+  readonly afterStop?: string | HookConfiguration | null | undefined;
 };
 
 export type ReadyConfiguration = {
   /** The process accepts connections on this port of the loopback address; {port}: its own port, {port:ID}: that of another process. */
-  readonly port?: number | "{port}" | string | undefined;
+  readonly port?: number | "{port}" | string | null | undefined;
   /** The process answers at this address with a status from 200 to 399; {port} and {port:ID} stand for ports. */
-  readonly http?: string | undefined;
+  readonly http?: string | null | undefined;
   /** This command line, run like the process's cmd, ends with code 0. */
-  readonly exec?: string | undefined;
+  readonly exec?: string | null | undefined;
   /** A line of its output matches this regular expression. */
-  readonly log?: string | undefined;
+  readonly log?: string | null | undefined;
   /** The process writes to this file descriptor, which is open when it starts. */
-  readonly fd?: number | undefined;
+  readonly fd?: number | null | undefined;
   /** The process sends the message "ready" by process.send. For workers, and programs with "node": true. */
-  readonly message?: true | undefined;
+  readonly message?: true | null | undefined;
   /** A run that is not ready after this many seconds is stopped, which counts as an error. Default: 30. */
-  readonly timeout?: number | undefined;
+  readonly timeout?: number | null | undefined;
 };
 
 /** A process that must come up first. */
@@ -87,63 +87,63 @@ export type DependencyConfiguration = {
 
 export type HealthConfiguration = {
   /** Like ready.port. */
-  readonly port?: number | "{port}" | string | undefined;
+  readonly port?: number | "{port}" | string | null | undefined;
   /** Like ready.http. */
-  readonly http?: string | undefined;
+  readonly http?: string | null | undefined;
   /** Like ready.exec. */
-  readonly exec?: string | undefined;
+  readonly exec?: string | null | undefined;
   /** Seconds from one check to the next. Default: 10. */
-  readonly interval?: number | undefined;
+  readonly interval?: number | null | undefined;
   /** Seconds to wait for an answer. Default: 5. */
-  readonly timeout?: number | undefined;
+  readonly timeout?: number | null | undefined;
   /** After this many failures in a row the process is unhealthy, and is restarted by its policy. Default: 3. */
-  readonly failures?: number | undefined;
+  readonly failures?: number | null | undefined;
   /** Seconds after the start of a run in which failures don't count, until a check succeeds; without ready at least minUptimeMs. Default: 0. */
-  readonly startPeriod?: number | undefined;
+  readonly startPeriod?: number | null | undefined;
 };
 
 export type UlimitsConfiguration = {
   /** Address space. Bytes, or a text such as 2GB. */
-  readonly as?: string | number | "unlimited" | undefined;
+  readonly as?: string | number | "unlimited" | null | undefined;
   /** Size of a core file. Bytes, or a text. */
-  readonly core?: string | number | "unlimited" | undefined;
+  readonly core?: string | number | "unlimited" | null | undefined;
   /** Seconds of CPU time. */
-  readonly cpu?: number | "unlimited" | undefined;
+  readonly cpu?: number | "unlimited" | null | undefined;
   /** Data segment. Bytes, or a text. */
-  readonly data?: string | number | "unlimited" | undefined;
+  readonly data?: string | number | "unlimited" | null | undefined;
   /** Size of a file that it writes. Bytes, or a text. */
-  readonly fsize?: string | number | "unlimited" | undefined;
+  readonly fsize?: string | number | "unlimited" | null | undefined;
   /** Memory locked in RAM. Bytes, or a text. */
-  readonly memlock?: string | number | "unlimited" | undefined;
+  readonly memlock?: string | number | "unlimited" | null | undefined;
   /** Open files. */
-  readonly nofile?: number | "unlimited" | undefined;
+  readonly nofile?: number | "unlimited" | null | undefined;
   /** Processes of its user. */
-  readonly nproc?: number | "unlimited" | undefined;
+  readonly nproc?: number | "unlimited" | null | undefined;
   /** Stack. Bytes, or a text. */
-  readonly stack?: string | number | "unlimited" | undefined;
+  readonly stack?: string | number | "unlimited" | null | undefined;
 };
 
 export type ClusterConfiguration = {
   /** How many instances; max: one for each processor. */
   readonly instances: number | "max";
   /** Port of the first instance; the others get the following ports. "auto": each gets a free port, as with port of a process. Each finds its port in PROCMAN_CLUSTER_PORT, and in portVariable. */
-  readonly startPort?: number | "auto" | undefined;
+  readonly startPort?: number | "auto" | null | undefined;
   /** Variable in which each instance finds its port. Omitted: PORT, unless env or envFile sets that; PROCMAN_CLUSTER_PORT: no additional variable. */
-  readonly portVariable?: string | undefined;
+  readonly portVariable?: string | null | undefined;
   /** One port for all instances: of the built-in load balancer, or of the shared socket. "auto": a free one. */
-  readonly commonPort?: number | "auto" | undefined;
+  readonly commonPort?: number | "auto" | null | undefined;
   /** How the common port is served: by the load balancer, or by the instances themselves, which all get its listening socket as descriptor 3. Default: "balance". */
-  readonly mode?: "balance" | "share" | undefined;
+  readonly mode?: "balance" | "share" | null | undefined;
   /** How the load balancer distributes connections. Default: "round-robin". */
-  readonly strategy?: "round-robin" | "least-connections" | "ip-hash" | undefined;
+  readonly strategy?: "round-robin" | "least-connections" | "ip-hash" | null | undefined;
   /** Address that the common port is opened on; 0.0.0.0: all interfaces. Default: "127.0.0.1". */
-  readonly hostname?: string | undefined;
+  readonly hostname?: string | null | undefined;
   /** Each connection begins with a header of the PROXY protocol, version 2, with the client's address. A program with node doesn't need it. Default: false. */
-  readonly proxyProtocol?: boolean | undefined;
+  readonly proxyProtocol?: boolean | null | undefined;
   /** Seconds without traffic after which the load balancer closes a connection; 0: never. Default: 0. */
-  readonly idleTimeout?: number | undefined;
+  readonly idleTimeout?: number | null | undefined;
   /** Limit of connections that the load balancer gives an instance at a time; more clients wait until one ends. Omitted: no limit. */
-  readonly maxConnections?: number | undefined;
+  readonly maxConnections?: number | null | undefined;
 };
 
 /** Bounds from a time on. */
@@ -158,19 +158,19 @@ export type SizeScheduleConfiguration = {
 
 export type ScaleConfiguration = {
   /** Fewest instances; 0, with idle: it sleeps while it has no client. Default: 1. */
-  readonly min?: number | undefined;
+  readonly min?: number | null | undefined;
   /** Most instances; processors: one for each processor. Default: "processors". */
-  readonly max?: number | "processors" | undefined;
+  readonly max?: number | "processors" | null | undefined;
   /** Load that one instance is meant to have: cpu (percent of one core), connections (through the load balancer), metric:NAME (a number that it reports by telemetry); waiting: clients of the cluster that may wait for an instance. The one that needs most instances decides. */
-  readonly targets?: Readonly<Record<string, number>> | undefined;
+  readonly targets?: Readonly<Record<string, number | null>> | null | undefined;
   /** Seconds that the load must need more instances, before there are more. Default: 10. */
-  readonly upAfter?: number | undefined;
+  readonly upAfter?: number | null | undefined;
   /** Seconds that the load must need fewer instances, before there are fewer. Default: 300. */
-  readonly downAfter?: number | undefined;
+  readonly downAfter?: number | null | undefined;
   /** Most instances that are added or removed at a time. Omitted: as many as the load needs. */
-  readonly step?: number | undefined;
+  readonly step?: number | null | undefined;
   /** Other bounds from a time on, until another of these schedules sets others. In the time zone of the process. */
-  readonly schedules?: readonly SizeScheduleConfiguration[] | undefined;
+  readonly schedules?: readonly SizeScheduleConfiguration[] | null | undefined;
 };
 
 /** A process: what to run, when it starts, and what happens when it ends. */
@@ -272,7 +272,7 @@ export type ProcessConfiguration = {
   /** Niceness: -20 is the highest priority, 19 the lowest; below 0 needs root. */
   readonly nice?: number | null | undefined;
   /** Disk priority, where the disk scheduler supports it. Linux. */
-  readonly ioNice?: { readonly class: "realtime" | "best-effort" | "idle"; readonly level?: number | undefined } | null | undefined;
+  readonly ioNice?: { readonly class: "realtime" | "best-effort" | "idle"; readonly level?: number | null | undefined } | null | undefined;
   /** When memory runs out, the kernel kills processes with a higher value first; below 0 needs root. Linux. */
   readonly oomScoreAdjust?: number | null | undefined;
   /** Permissions that new files don't get: three octal digits. */
@@ -282,7 +282,7 @@ export type ProcessConfiguration = {
   /** Port that it listens on; it finds it in PORT, unless env or envFile sets that, and {port} stands for it. "auto": a free port, which stays with this folder and id as long as it is free. Others write {port:ID}. */
   readonly port?: number | "auto" | null | undefined;
   /** It sleeps while it has no client: procman stops it after some time, and its next client starts it. A process without a cluster needs port, on which clients come. */
-  readonly idle?: { readonly after: number; readonly port?: number | "auto" | undefined; readonly wakeTimeout?: number | undefined; readonly wakeOn?: "connect" | "data" | undefined; readonly ignore?: readonly string[] | undefined; readonly busyFile?: string | undefined } | null | undefined;
+  readonly idle?: { readonly after: number; readonly port?: number | "auto" | null | undefined; readonly wakeTimeout?: number | null | undefined; readonly wakeOn?: "connect" | "data" | null | undefined; readonly ignore?: readonly string[] | null | undefined; readonly busyFile?: string | null | undefined } | null | undefined;
   /** Several instances of the process, with the ids ID-1, ID-2 and so on. */
   readonly cluster?: ClusterConfiguration | null | undefined;
   /** Changes the number of instances of a cluster by its load, and by schedules. */

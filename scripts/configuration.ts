@@ -52,7 +52,7 @@ export function schemaJson(): object {
   const { ready = {}, health = {} } = process.properties ?? {};
   const probes = { ready: withOneAtMost(ready, READY_KINDS), health: withOneAtMost(health, HEALTH_KINDS) };
   const items = {
-    ...withNull({ ...process, properties: { ...process.properties, ...probes } }, true),
+    ...withNull({ ...process, properties: { ...process.properties, ...probes } }),
     anyOf: ["cmd", "worker", "extends"].map((name) => having([name])),
     not: having(["cmd", "worker"]),
   };
@@ -74,18 +74,18 @@ export function schemaJson(): object {
   return { ...head, ...schema, properties };
 }
 
-/** `null` removes a field or variable that is inherited; `isDeep`: a field of a section, too. */
-function withNull(section: JsonSchema, isDeep: boolean): JsonSchema {
+/** `null` removes a field or variable that is inherited, and a field of a section. */
+function withNull(section: JsonSchema): JsonSchema {
   const { properties, required = [], additionalProperties, anyOf } = section;
   const members = Object.entries(properties ?? {}).map(([name, member]) => {
-    const inner = isDeep || member.properties === undefined ? withNull(member, isDeep) : member;
+    const inner = withNull(member);
     return [name, required.includes(name) ? inner : orNull(inner)];
   });
   return {
     ...section,
     ...(properties && { properties: Object.fromEntries(members) }),
     ...(typeof additionalProperties === "object" && { additionalProperties: orNull(additionalProperties) }),
-    ...(anyOf && isDeep && { anyOf: anyOf.map((branch) => withNull(branch, isDeep)) }),
+    ...(anyOf && { anyOf: anyOf.map(withNull) }),
   };
 }
 
@@ -182,7 +182,7 @@ export function libraryTypes(): string {
   const { processes = {}, defaults: { description = "" } = {} } = configuration.properties ?? {};
   const properties = {
     ...configuration.properties,
-    processes: { ...processes, items: withNull(processes.items ?? {}, false) },
+    processes: { ...processes, items: withNull(processes.items ?? {}) },
     defaults: { description, $ref: "DefaultsConfiguration" },
   };
   const own = Object.keys(PROCESS).filter((name) => !Object.hasOwn(INHERITABLE, name));

@@ -125,6 +125,35 @@ export async function listen(client: Client): Promise<void> {
   await compile({ noEmit: true, module: "nodenext", exactOptionalPropertyTypes: true });
 });
 
+test("null removes what a process inherits, also in a section, by the types as by the validation", async () => {
+  write("package.json", "{}");
+  write(
+    "inherit.cts",
+    `import { type Configuration, validateConfiguration } from "procman";
+const configuration: Configuration = {
+  defaults: { logger: { stdout: "logs/{id}.log", rotate: { hours: 24 } }, health: { port: 1, interval: 5 }, env: { A: "1" } },
+  processes: [
+    { id: "web", cmd: "x", autostart: true, ready: { http: "http://localhost/", timeout: 5 } },
+    {
+      ...{ id: "api", extends: "web", health: null, env: { A: null } },
+      ...{ logger: { stdout: null, rotate: { hours: null } }, ready: { timeout: null } },
+    },
+  ],
+};
+// @ts-expect-error: a process has one
+const _: Configuration = { processes: [{ id: null, cmd: "x" }] };
+const { processes } = validateConfiguration(configuration);
+const { logger, env, health, ready } = processes[1] ?? {};
+console.log(JSON.stringify({ logger, env, health, ready }));
+`,
+  );
+  await compile({ module: "nodenext", exactOptionalPropertyTypes: true });
+  const { code, out, err } = await run("inherit.cjs");
+  assert.equal(code, 0, err);
+  const ready = { http: "http://localhost/", timeout: 30 };
+  assert.deepEqual(JSON.parse(out), { logger: { rotate: {} }, env: {}, ready });
+});
+
 test("the options of a plugin have the type that its schema says; a test of it needs no whole records", async () => {
   write(
     "plugin.mts",
@@ -219,11 +248,9 @@ test("each example of the pages and of the types that uses the library is correc
   const examples = [...examplesOfPages(), ...examplesOfTypes()];
   assert.ok(examples.length > 20, `only ${examples.length}`);
   for (const [name, text] of examples) write(name, `${text}\nexport {};\n`);
+  write("names.mjs", `console.log(Object.keys(await import(process.argv[2])).join());`);
   const values = await Promise.all(
-    ENTRIES.map(async (entry) => {
-      write("names.mjs", `console.log(Object.keys(await import(process.argv[2])).join());`);
-      return [entry, (await run("names.mjs", entry)).out.trim().split(",")] as const;
-    }),
+    ENTRIES.map(async (entry) => [entry, (await run("names.mjs", entry)).out.trim().split(",")] as const),
   );
   const declared = new Map(values.flatMap(([entry, names]) => names.map((name) => [name, entry] as const)));
   const globals = [...declared].map(([name, entry]) => `declare const ${name}: typeof import("${entry}").${name};\n`);
