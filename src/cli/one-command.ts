@@ -82,7 +82,8 @@ function inOurWords(message: string, command: string): string {
     message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)/, " (did you mean $1?)"),
     ". \n",
   );
-  return words === "missing required argument 'id'" && TAKES_ALL.has(command)
-    ? `${words}: the id of a process, or "all"`
-    : words;
+  if (words !== "missing required argument 'id'") return words;
+  // After --key each word is a key.
+  if (command === "send") return `${words}: the id of a process, before the keys of --key`;
+  return TAKES_ALL.has(command) ? `${words}: the id of a process, or "all"` : words;
 }

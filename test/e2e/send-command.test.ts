@@ -80,6 +80,8 @@ test("send --key presses keys, one after the other, at the terminal of a process
     assert.match(refused.err, message);
     assert.deepEqual([refused.code, refused.out], [64, ""]);
   }
+  const { err } = await procman(folder, ["send", "--key", "enter", "sink"]);
+  assert.match(err, /missing required argument 'id': the id of a process, before the keys of --key; see/);
 });
 
 test("send is refused with the reason and the remedy, and says how much a full pipe has taken", async (context) => {

@@ -104,6 +104,7 @@ describe("dev", { concurrency: 4 }, () => {
     await dev.shows(/^mail {4}! oops$/m);
     appendFileSync(file, "api: echo ready; exec sleep 1000\n");
     await dev.shows(/^api {5}\| ready$/m);
+    assert.match(dev.out, /^procman \| reload \(Procfile has changed\): api starts, 2 unchanged$/m);
     appendFileSync(file, "this is no line\n");
     await dev.shows(/^procman \| .*Procfile:4:1/m);
     await dev.shows(/^procman \| The processes run as before\.$/m);

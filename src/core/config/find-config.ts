@@ -1,5 +1,5 @@
 /** Name and state folder of a configuration file, without checking the file: what clients need to find procman. */
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type ParseError, parse } from "jsonc-parser";
 import { ProcmanError } from "../base/errors.ts";
 import { groupSocketOf } from "../os/group-access.ts";
@@ -82,6 +82,13 @@ function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null && Object.hasOwn(value, name)
     ? (value as Record<string, unknown>)[name]
     : undefined;
+}
+
+/** Name of the configuration file; of one in the state folder: of the Procfile, or the like, that it was made of. */
+export function sourceName({ file, name }: { readonly file: string; readonly name: string }): string {
+  const folder = dirname(file);
+  const isMade = folder === stateDirOf(dirname(dirname(folder)), name);
+  return basename(file, isMade ? ".jsonc" : "");
 }
 
 /** The state folder for a configuration of this name in this folder. */

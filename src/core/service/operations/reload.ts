@@ -5,9 +5,9 @@
  * applies a complete configuration in which pending instances keep their previous specification, so the noted
  * configuration is true of every process at any time. The target and the previous configuration are noted beside it.
  */
-import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import type { ConfigText } from "../../config/config-file.ts";
+import { sourceName } from "../../config/find-config.ts";
 import type { Config } from "../../config/spec.ts";
 import type { ActOptions, Caller, PlanOptions } from "../../contract/control.ts";
 import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
@@ -85,8 +85,8 @@ export class Reloads implements Subsystem {
       this.#unapplied = new UnappliedChanges(file, () =>
         this.#planFor(source(this.#scaler.countOf, this.#context.specs.config.profile)),
       );
-    if (options.watchFile)
-      this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(`${basename(file)} has changed`));
+    const changed = `${sourceName(context.specs.config)} has changed`;
+    if (options.watchFile) this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(changed));
   }
 
   /** Resumes the rollout of an earlier service; changes of the file since then don't count. */
@@ -140,7 +140,7 @@ export class Reloads implements Subsystem {
     const plan = to === specs.config ? undefined : this.#planFor(to);
     history.recover(to, plan);
     if (plan !== undefined && rollingIds(plan, to).length > 0)
-      log.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
+      log.info(`${sourceName(to)} has changed meanwhile: ${summary(plan)}`);
     const step = { ...NOT_BEGUN, to, from: specs.config, keepsCounts: true };
     void this.#begin(plan === undefined ? step : { ...step, plan });
   }
