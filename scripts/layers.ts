@@ -179,7 +179,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/metrics": 1_052,
   "core/node-preload": 460,
   "core/os": 4_451,
-  "core/plugins": 1_830,
+  "core/plugins": 1_837,
   "core/probes": 435,
   "core/service": 17_909,
   "core/supervisor": 3_004,

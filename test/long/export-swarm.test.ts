@@ -42,7 +42,7 @@ function stack(version: string): string {
     restart: "always",
     terminateTimeout: 5,
     env: { VERSION: version },
-    health: { http: "http://127.0.0.1:{port}/", interval: 1, failures: 2 },
+    health: { http: "http://127.0.0.1:{port}/", interval: 1, failures: 5 },
     cluster: { instances: 2, startPort: 3001, commonPort: 3000 },
   };
   return fileOf(exported("swarm", { name: "shop", processes: [web] }, { image: "shop:1" }), "stack.yaml");

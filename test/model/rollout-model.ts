@@ -61,7 +61,7 @@ class RolloutModel {
     this.#random = random;
     this.#killedAfter = killedAfter;
     this.#fault = fault;
-    this.#stateDir = folder(context);
+    this.#stateDir = folder();
     this.#rig = this.#newService();
     this.#count(this.#slots());
   }

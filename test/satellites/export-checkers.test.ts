@@ -54,7 +54,7 @@ function shopIn(folder: string): object {
 
 test("systemd-analyze accepts every unit without a remark", (context) => {
   if (isMissing(context, "systemd-analyze")) return;
-  const folder = temporaryFolder(context);
+  const folder = temporaryFolder();
   const sharing = {
     id: "shared",
     cmd: "node server.js",
@@ -126,7 +126,7 @@ function cronTimes(pattern: string, count: number): readonly string[] {
 
 test("docker-compose resolves the file of compose, and gives the programs what procman gives them", (context) => {
   if (isMissing(context, "docker-compose")) return;
-  const folder = temporaryFolder(context);
+  const folder = temporaryFolder();
   const export_ = exported("compose", shopIn(folder), { folder });
   write(folder, export_);
   // Compose 1.29 knows no `name`.
@@ -142,7 +142,7 @@ test("docker-compose resolves the file of compose, and gives the programs what p
 
 test("docker-compose accepts the stack of a swarm; docker stack config, too, where there is a docker", (context) => {
   if (isMissing(context, "docker-compose")) return;
-  const folder = temporaryFolder(context);
+  const folder = temporaryFolder();
   write(folder, exported("swarm", shopIn(folder), { folder, image: "registry.example.com/shop:1" }));
   const file = join(folder, "stack.yaml");
   const composed = run("docker-compose", ["-f", file, "config"], { cwd: folder });
@@ -163,7 +163,7 @@ async function answering(context: TestContext, text: string, port: number): Prom
 
 test("haproxy accepts its file, and balances between the instances that answer their check", async (context) => {
   if (isMissing(context, "haproxy")) return;
-  const folder = temporaryFolder(context);
+  const folder = temporaryFolder();
   const [common, first] = [await freePort(), await freeRange()];
   const cluster = { instances: 2, startPort: first, commonPort: common, maxConnections: 10, idleTimeout: 30 };
   const health = { http: "http://127.0.0.1:{port}/", interval: 0.2, failures: 1 };
@@ -193,8 +193,8 @@ test("haproxy accepts its file, and balances between the instances that answer t
   while (inARow < 20) inARow = (await ask()) === "two" ? inARow + 1 : 0;
 });
 
-test("a Procfile is parsed as foreman does, and its lines run with folder and variables of the processes", (context) => {
-  const folder = temporaryFolder(context);
+test("a Procfile is parsed as foreman does, and its lines run with folder and variables of the processes", (_context) => {
+  const folder = temporaryFolder();
   mkdirSync(join(folder, "api"));
   const print = `node -e 'console.log(process.cwd(), process.env.TEXT, process.env.URL)'`;
   const processes = [

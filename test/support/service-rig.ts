@@ -59,11 +59,18 @@ class Channel extends EventEmitter {
   }
 }
 
-export function folder(context: TestContext): string {
+/** Removed when the tests of the file are over: a service that ends after a test writes to it once more. */
+export function folder(): string {
+  if (folders.length === 0)
+    process.once("exit", () => {
+      for (const each of folders) rmSync(each, { recursive: true, force: true });
+    });
   const path = mkdtempSync(join(tmpdir(), "procman-service-"));
-  context.after(() => rmSync(path, { recursive: true, force: true }));
+  folders.push(path);
   return path;
 }
+
+const folders: string[] = [];
 
 export function configOf(stateDir: string, processes: readonly RawProcess[], top: Partial<RawConfig> = {}): Config {
   const normal = normalise(

@@ -1,14 +1,15 @@
 /** The fork of a run. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import type { SpawnRequest } from "../ipc/keeper-protocol.ts";
 import { fork, recreateScreen } from "./spawn.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "procman-fork-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Its output, once it has ended. */
 async function printed(request: Partial<SpawnRequest>, keeper: NodeJS.ProcessEnv): Promise<string> {

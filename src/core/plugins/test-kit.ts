@@ -66,19 +66,27 @@ export async function testPlugin<Options>(plugin: Plugin<Options>, options: RigO
   const say = (severity: Severity) => (text: string) => void said.push({ severity, text });
   const listeners = new EventListeners(() => undefined, say("error"));
   const lines = new TestLines();
-  const folder = options.folder ?? mkdtempSync(join(tmpdir(), "procman-plugin-"));
   const valid = await optionsFor(checked, options.options ?? {});
-  const dispose = await checked.setup({
-    control: recording(
-      { ...answering((options.processes ?? []).map(whole), lines), ...options.control } as PluginControl,
-      asked,
-    ),
-    events: listeners,
-    options: valid as never,
-    log: { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") },
-    signal: stop.signal,
-    folder,
-    name: "test",
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), "procman-plugin-"));
+  const removeFolder = (): void => {
+    if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  };
+  const setUp = async () =>
+    checked.setup({
+      control: recording(
+        { ...answering((options.processes ?? []).map(whole), lines), ...options.control } as PluginControl,
+        asked,
+      ),
+      events: listeners,
+      options: valid as never,
+      log: { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") },
+      signal: stop.signal,
+      folder,
+      name: "test",
+    });
+  const dispose = await setUp().catch((error: unknown) => {
+    removeFolder();
+    throw error;
   });
   return {
     emit: (event) => listeners.deliver([wholeEvent(event)]),
@@ -89,7 +97,7 @@ export async function testPlugin<Options>(plugin: Plugin<Options>, options: RigO
     close: async () => {
       stop.abort();
       await dispose?.();
-      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+      removeFolder();
     },
   };
 }

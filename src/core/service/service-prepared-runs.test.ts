@@ -10,7 +10,7 @@ import { replaceSecret } from "../os/secret.ts";
 const web = { id: "web", cmd: "sleep 1000", autostart: true };
 
 test("2.2 a run is prepared unless parts of it are read at its start: env files, secrets, a cgroup", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   writeFileSync(join(stateDir, "secret.txt"), "hush");
   writeFileSync(join(stateDir, ".env"), "WORD=one");
   const others = {
@@ -33,7 +33,7 @@ test("2.2 a run is prepared unless parts of it are read at its start: env files,
 });
 
 test("2.2, 3.3 a prepared run gets a token of the present secret", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const { tell, channel } = startService(context, configOf(stateDir, [web], { api: { port: 0 } as never }));
   tell(spawned("web"));
   const tokens = (): readonly string[] =>

@@ -26,7 +26,7 @@ const endpointIn = (stateDir: string): Endpoint =>
   JSON.parse(readFileSync(join(stateDir, "endpoint.json"), "utf8")) as Endpoint;
 
 test("the configuration is noted in the same array as the first starts, and only when it has changed", async (context) => {
-  const config = configOf(folder(context), [web, job]);
+  const config = configOf(folder(), [web, job]);
   const first = startService(context, config);
   const [batch] = first.channel.batches;
   assert.deepEqual(
@@ -38,7 +38,7 @@ test("the configuration is noted in the same array as the first starts, and only
 });
 
 test("a command, or terminate, is answered once the keeper has it, with the record of the moment it was accepted", async (context) => {
-  const { service, channel, tell, tellSynced } = startService(context, configOf(folder(context), [web]));
+  const { service, channel, tell, tellSynced } = startService(context, configOf(folder(), [web]));
   tell(spawned("web"));
   channel.batches.length = 0;
   let isAnswered = false;
@@ -62,7 +62,7 @@ test("a command, or terminate, is answered once the keeper has it, with the reco
 });
 
 test("removed, changed and new processes at the start of a service: each is logged, and a log file moves without a restart", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const logged = (stdout: string): RawProcess => ({ ...job, id: "logged", logger: { stdout } });
   const before = configOf(stateDir, [web, { ...job, id: "gone", terminateTimeout: 3 }, logged("a.log")]);
   const snapshot = await stateAfterKill(context, before, "web", "gone", "logged");
@@ -94,7 +94,7 @@ test("removed, changed and new processes at the start of a service: each is logg
 });
 
 test("a changed pid file: the old one is removed, the new one has the pid", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const [old, next] = [join(stateDir, "old.pid"), join(stateDir, "next.pid")];
   const snapshot = await stateAfterKill(context, configOf(stateDir, [{ ...web, pidFile: old }]), "web");
   assert.ok(existsSync(old));
@@ -108,7 +108,7 @@ test("a changed pid file: the old one is removed, the new one has the pid", asyn
 });
 
 test("unusable notes are logged and deleted; running processes are adopted, unconfigured ones stopped, older runs killed", async (context) => {
-  const config = configOf(folder(context), [web, job]);
+  const config = configOf(folder(), [web, job]);
   const { notes = {} } = await stateAfterKill(context, config, "web", "job");
   const { channel, service } = startService(context, config, {
     running: [run("web"), run("stranger", 3), run("job", 0)],
@@ -133,7 +133,7 @@ test("unusable notes are logged and deleted; running processes are adopted, unco
 });
 
 test("an end that the service doesn't wait for is acknowledged, so that it is not reported again", (context) => {
-  const config = configOf(folder(context), [{ ...job, autostart: false }]);
+  const config = configOf(folder(), [{ ...job, autostart: false }]);
   const idle = {
     blocked: false,
     slots: { job: { status: "idle", run: 5, restarts: 0, outcome: { kind: "stopped" } } },
@@ -144,7 +144,7 @@ test("an end that the service doesn't wait for is acknowledged, so that it is no
 });
 
 test("a service that is killed during the shutdown: the next one finishes it, unless a user has started procman again", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const config = configOf(stateDir, [web, job]);
   const first = startService(context, config);
   first.tell(spawned("web"), spawned("job"));
@@ -167,7 +167,7 @@ test("a service that is killed during the shutdown: the next one finishes it, un
 });
 
 test("exit-with: everything ends with its process and its code, also when that ended while no service was there", async (context) => {
-  const config = configOf(folder(context), [web, job]);
+  const config = configOf(folder(), [web, job]);
   const first = startService(context, config, {}, { ends: { exitWith: "job" } });
   first.tell(spawned("web"), spawned("job"));
   first.tell(exited("job", 1, 0));
@@ -193,7 +193,7 @@ test("exit-with: everything ends with its process and its code, also when that e
 });
 
 test("the API listens at once on the port of the previous service, or on another if that is taken", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const config = configOf(stateDir, [web]);
   const first = startService(context, config, await stateAfterKill(context, config, "web"));
   await eventually(() => (existsSync(join(stateDir, "endpoint.json")) ? true : undefined));
@@ -220,7 +220,7 @@ test("the API listens at once on the port of the previous service, or on another
 });
 
 test("the keeper gets the API's socket, which each later service takes", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const config = configOf(stateDir, [web]);
   const { channel } = startService(context, config, await stateAfterKill(context, config, "web"));
   const listening = await eventually(() => channel.sent.find(({ t }) => t === "listening"));
@@ -228,7 +228,7 @@ test("the keeper gets the API's socket, which each later service takes", async (
 });
 
 test("a retired service holds nothing, sends nothing and decides nothing", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const config = configOf(stateDir, [
     { ...web, timeout: 100, cron: "* * * * * *" },
     { ...job, restart: "error", restartDelayMs: 1 },

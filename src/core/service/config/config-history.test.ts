@@ -74,7 +74,7 @@ function serving(context: TestContext, stateDir: string, process: RawProcess, sn
 }
 
 test("the first start, each reload with its caller and plan, and a signal are kept; a reload that changes nothing is not", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = serving(context, stateDir, sleeper());
   await rig.kept("procman was started: applied");
   rig.write(sleeper("sleep 2000"));
@@ -100,7 +100,7 @@ test("the first start, each reload with its caller and plan, and a signal are ke
 });
 
 test("another profile of the same text is another configuration", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = serving(context, stateDir, sleeper());
   void rig.service.control({ consumer: "cli" }).reload({ profile: "production" });
   await rig.kept("procman was started: applied", 'asked by cli; with the profile "production": applied');
@@ -108,7 +108,7 @@ test("another profile of the same text is another configuration", async (context
 });
 
 test("an entry is running until the keeper has the commands, and an event says what became of it", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = serving(context, stateDir, sleeper());
   await rig.kept("procman was started: applied");
   const stop = new AbortController();
@@ -124,7 +124,7 @@ test("an entry is running until the keeper has the commands, and an event says w
 });
 
 test("what is taken back by itself says why, also if the service is killed on the way back", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = serving(context, stateDir, pair());
   await rig.kept("procman was started: applied");
   rig.write(pair("exit 3"));
@@ -150,7 +150,7 @@ test("what is taken back by itself says why, also if the service is killed on th
 });
 
 test("a service that is killed before the keeper has the commands: the next one applies the file, and settles the entry", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = serving(context, stateDir, sleeper());
   await rig.kept("procman was started: applied");
   const before = await rig.killed(["web", 1]);
@@ -163,7 +163,7 @@ test("a service that is killed before the keeper has the commands: the next one 
 });
 
 test("if the file was changed meanwhile, the entry was interrupted, and the file is the next one", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = serving(context, stateDir, sleeper());
   await rig.kept("procman was started: applied");
   const before = await rig.killed(["web", 1]);
@@ -184,7 +184,7 @@ test("if the file was changed meanwhile, the entry was interrupted, and the file
 });
 
 test("without room for a history, procman goes on, and says so once; a damaged entry is said, and the next one is kept", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const inTheWay = join(stateDir, "history");
   writeFileSync(inTheWay, "");
   const rig = serving(context, stateDir, sleeper());
@@ -206,9 +206,9 @@ test("without room for a history, procman goes on, and says so once; a damaged e
   await next.kept(": damaged", "procman.json had changed when the service started: applied");
 });
 
-test("a reload of 100 processes costs less than 5 ms more by its entry", async (context) => {
+test("a reload of 100 processes costs less than 5 ms more by its entry", async (_context) => {
   const services = { link: { commit: async () => undefined }, log: { error: assert.fail } };
-  const history = new ConfigHistory(services as never, folder(context), () => undefined);
+  const history = new ConfigHistory(services as never, folder(), () => undefined);
   const ids = Array.from({ length: 100 }, (_, index) => `web-${index}`);
   const config = configOf("/srv", [sleeper()]);
   const costs: number[] = [];

@@ -11,7 +11,7 @@ import { type InheritedSocket, isApiAddress } from "../../os/inherited-sockets.t
 
 test("while a service with an unfinished request gives way, what it would hand on is a socket, or nothing", async (context) => {
   const sockets = new Map<string, InheritedSocket>();
-  const config = configOf(folder(context), [], { api: { hostname: "127.0.0.1" } });
+  const config = configOf(folder(), [], { api: { hostname: "127.0.0.1" } });
   const { service } = startService(context, config, {}, { sockets });
   const address = await eventually(() => [...sockets.keys()].find(isApiAddress));
   const port = Number(address.split(" ").at(-1));

@@ -84,7 +84,7 @@ const commandOf = (note: string | undefined, id: string): unknown => {
 
 test("only the processes that the change concerns are touched; the new configuration is noted in the same array as the commands", async (context) => {
   const many = Array.from({ length: 20 }, (_, index) => sleeper(`p${index}`));
-  const rig = await serving(context, folder(context), [...many, sleeper("old"), sleeper("eased")]);
+  const rig = await serving(context, folder(), [...many, sleeper("old"), sleeper("eased")]);
   rig.write(
     ...many.slice(1),
     sleeper("eased", { restartDelayMs: 5 }),
@@ -119,7 +119,7 @@ test("only the processes that the change concerns are touched; the new configura
 });
 
 test("an invalid file changes nothing, whether the reload came by API or by SIGHUP", async (context) => {
-  const rig = await serving(context, folder(context), [sleeper("web")]);
+  const rig = await serving(context, folder(), [sleeper("web")]);
   rig.file.now = new ProcmanError("configuration-invalid", "Cannot use procman.json: 1 problem\n\nprocman.json:1:2");
   assert.throws(() => rig.service.reloads.plan(), { code: "configuration-invalid" });
   await assert.rejects(rig.reload(), { code: "configuration-invalid" });
@@ -130,7 +130,7 @@ test("an invalid file changes nothing, whether the reload came by API or by SIGH
 });
 
 test("SIGHUP reloads the file; settings that can't change while procman runs are named", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [sleeper("web")]);
   rig.file.now = configOf(stateDir, [sleeper("web", { cmd: "sleep 2000" })], {
     api: { port: 9_000, revoked: ["eve"] },
@@ -157,7 +157,7 @@ test("SIGHUP reloads the file; settings that can't change while procman runs are
 });
 
 test("a shutdown that begins while a reload checks its ports comes first", async (context) => {
-  const rig = await serving(context, folder(context), [sleeper("web")]);
+  const rig = await serving(context, folder(), [sleeper("web")]);
   rig.write(sleeper("web", { cluster: { instances: 2, commonPort: await freePort() } }));
   rig.tell({ t: "signalled", signal: "SIGHUP" });
   void rig.service.terminate("test");
@@ -166,7 +166,7 @@ test("a shutdown that begins while a reload checks its ports comes first", async
 });
 
 test("2.2 the instances of a cluster are restarted one after another; another reload waits for that", async (context) => {
-  const rig = await serving(context, folder(context), [web(), sleeper("db")]);
+  const rig = await serving(context, folder(), [web(), sleeper("db")]);
   rig.write(web("sleep 2000"), sleeper("db", { cmd: "sleep 2000" }));
   const answer = rig.reload({ waitSeconds: 20 });
   rig.tellSynced();
@@ -193,7 +193,7 @@ test("a plain process that ends before minUptimeMs is not up, whether its policy
     quick: { minUptimeMs: 0 },
   };
   const config = (cmd: string): readonly RawProcess[] => ids.map((id) => sleeper(id, { cmd, ...policies[id] }));
-  const rig = await serving(context, folder(context), config("sleep 1000"));
+  const rig = await serving(context, folder(), config("sleep 1000"));
   rig.write(...config("sleep 2000"));
   const answer = rig.service.reloads.reload("test", { waitSeconds: 20 });
   rig.tellSynced();
@@ -222,7 +222,7 @@ test("an instance that takes the port of another is restarted after that one", a
     [3_000, 3_002, ["web-2", "web-3", "web-1"]],
     [3_001, 3_000, ["web-1", "web-2", "web-3"]],
   ] as const) {
-    const rig = await serving(context, folder(context), [at(from)]);
+    const rig = await serving(context, folder(), [at(from)]);
     rig.write(at(to));
     rig.reload({ waitSeconds: 20 }).catch((error: Error) => assert.fail(error));
     rig.tellSynced();
@@ -236,7 +236,7 @@ test("an instance that takes the port of another is restarted after that one", a
 });
 
 test("an instance that does not come up stops the rollout: it is rolled back", async (context) => {
-  const rig = await serving(context, folder(context), [web(), sleeper("db")]);
+  const rig = await serving(context, folder(), [web(), sleeper("db")]);
   rig.write(web("exit 3"), sleeper("db", { cmd: "sleep 2000" }));
   const answer = rig.reload({ waitSeconds: 20 });
   rig.tellSynced();
@@ -262,7 +262,7 @@ test("an instance that does not come up stops the rollout: it is rolled back", a
 });
 
 test("the last reload is known, with who asked for it and what has become of it, also to the next service", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [sleeper("db")]);
   assert.deepEqual([rig.service.reloads.lastReload], [undefined]);
   rig.write(sleeper("db", { cmd: "sleep 2000" }));
@@ -279,7 +279,7 @@ test("the last reload is known, with who asked for it and what has become of it,
 });
 
 test("a service that is killed during a rollout: the next one resumes it, whatever the file says by then", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [web()]);
   rig.write(web("sleep 2000"));
   void rig.service.reloads.reload("test");
@@ -308,7 +308,7 @@ test("a service that is killed during a rollout: the next one resumes it, whatev
 });
 
 test("a service that is killed during a rollback: the next one resumes the rollback", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [web()]);
   rig.write(web("exit 3"));
   void rig.service.reloads.reload("test");
@@ -333,7 +333,7 @@ test("a service that is killed during a rollback: the next one resumes the rollb
 });
 
 test("a new `procman run` after that uses the present file", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [web()]);
   rig.write(web("sleep 2000"));
   void rig.service.reloads.reload("test");
@@ -349,7 +349,7 @@ test("a new `procman run` after that uses the present file", async (context) => 
 });
 
 test("a file that was edited while the service was away is applied as by a reload: a cluster one after another, with rollback", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [web(), sleeper("db")]);
   const snapshot = await rig.killed(...INSTANCES.map((id) => [id, 1] as const), ["db", 1]);
   const next = await serving(context, stateDir, [web("sleep 2000"), sleeper("db", { cmd: "sleep 2000" })], snapshot);
@@ -367,7 +367,7 @@ test("a file that was edited while the service was away is applied as by a reloa
 });
 
 test("a reload with a wait ends when what it removes has ended: processes, and instances of a cluster", async (context) => {
-  const rig = await serving(context, folder(context), [web(), sleeper("old"), sleeper("idle", { autostart: false })]);
+  const rig = await serving(context, folder(), [web(), sleeper("old"), sleeper("idle", { autostart: false })]);
   rig.write(sleeper("web", { cluster: { instances: 1 } }));
   const answer = rig.reload({ waitSeconds: 20 });
   rig.tellSynced();

@@ -31,7 +31,7 @@ const FILE = {
 const RUNNING = ["web-1", "web-2", "web-3", "byhand", "blocked", "extra"];
 
 test("stop, start by hand, block, scale and the profile outlive two kills of the service in a row, with nothing done twice", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const source = (scale?: Scale): Config => {
     const options = { file: join(stateDir, "procman.json"), parallelism: 2, profile: "more", ...(scale && { scale }) };
     return { ...resolveConfiguration(JSON.stringify(FILE), options), stateDir };

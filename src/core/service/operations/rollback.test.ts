@@ -49,7 +49,7 @@ const config = (cmd: string, more: object = {}): string =>
   `// the program\n${JSON.stringify({ name: "test", ...more, processes: [{ id: "web", cmd, autostart: true }] })}\n`;
 
 test("the text of an entry is put back and applied, with its profile; the text of before stays beside it", async (context) => {
-  const place = folder(context);
+  const place = folder();
   const profiles = { profiles: { production: { processes: [{ id: "web", nice: 5 }] } } };
   const rig = serving(context, place, { "procman.jsonc": config("sleep 1", profiles) });
   await rig.settled();
@@ -77,7 +77,7 @@ test("the text of an entry is put back and applied, with its profile; the text o
 });
 
 test("without an entry: the file back to what is in force, then the one before it", async (context) => {
-  const rig = serving(context, folder(context), { "procman.jsonc": config("sleep 1") });
+  const rig = serving(context, folder(), { "procman.jsonc": config("sleep 1") });
   await rig.settled();
   await assert.rejects(rig.rollback(), { code: "history-unknown", message: /a configuration before the present one/ });
   rig.write({ "procman.jsonc": config("sleep 2") });
@@ -96,7 +96,7 @@ test("without an entry: the file back to what is in force, then the one before i
 });
 
 test("a text that this version doesn't take is refused, and the files stay as they are", async (context) => {
-  const rig = serving(context, folder(context), { "procman.jsonc": config("sleep 1") });
+  const rig = serving(context, folder(), { "procman.jsonc": config("sleep 1") });
   await rig.settled();
   const store = new HistoryStore(rig.state);
   const entry = { time: new Date(0).toISOString(), result: "applied", why: "", version: "0.1", host: "a" } as const;
@@ -118,7 +118,7 @@ test("a text that this version doesn't take is refused, and the files stay as th
 });
 
 test("an entry of another machine needs force", async (context) => {
-  const rig = serving(context, folder(context), { "procman.jsonc": config("sleep 1") });
+  const rig = serving(context, folder(), { "procman.jsonc": config("sleep 1") });
   await rig.settled();
   const [own] = rig.history();
   const entry = { time: new Date(0).toISOString(), result: "applied", why: "", version: "1", host: "web9" } as const;
@@ -135,7 +135,7 @@ test("an entry of another machine needs force", async (context) => {
 test("if an instance doesn't come up, the configuration is taken back, and the files are as before", async (context) => {
   const cluster = (cmd: string): string =>
     JSON.stringify({ name: "test", processes: [{ id: "web", cmd, autostart: true, cluster: { instances: 2 } }] });
-  const rig = serving(context, folder(context), { "procman.jsonc": cluster("exit 3") });
+  const rig = serving(context, folder(), { "procman.jsonc": cluster("exit 3") });
   await rig.settled();
   rig.tell(spawned("web-1"), spawned("web-2"));
   rig.write({ "procman.jsonc": cluster("sleep 1000") });
@@ -212,7 +212,7 @@ test("property: after N random edits, a rollback to each gives its files and an 
       fc.infiniteStream(fc.nat(99)),
       async (edits, picks) => {
         const [first, ...others] = edits;
-        const rig = serving(context, folder(context), first?.files ?? {});
+        const rig = serving(context, folder(), first?.files ?? {});
         const kept = new Map<number, { readonly files: Files; readonly processes: string }>();
         const keep = async (state: Files): Promise<void> => {
           await rig.settled();

@@ -36,7 +36,7 @@ const FAILED = {
   at: 9,
 } as const satisfies FromKeeper;
 
-async function rolling(context: TestContext, stateDir = folder(context), snapshot?: Snapshot) {
+async function rolling(context: TestContext, stateDir = folder(), snapshot?: Snapshot) {
   const file = { now: configOf(stateDir, [web]) };
   const rig = startService(context, file.now, snapshot, { steadyMs: 50, source: () => file.now });
   if (snapshot === undefined) rig.tell(...INSTANCES.map((id) => spawned(id)));
@@ -170,7 +170,7 @@ test("`shouldRun` is called once for each rolling restart, and a stop ends it to
 });
 
 test("a service that is killed during a rolling restart: the next one resumes it, also with the queued change", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const first = await rolling(context, stateDir);
   first.change("src/a.ts");
   await first.restart("web-1");

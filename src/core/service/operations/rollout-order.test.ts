@@ -87,7 +87,7 @@ const OTHER = { cmd: "sleep 2000" };
 test("a reload of a process and of a cluster that depends on it restarts each instance once, in any order of the file", async (context) => {
   for (const isFirst of [true, false]) {
     const order = (...list: readonly RawProcess[]): readonly RawProcess[] => (isFirst ? list : list.toReversed());
-    const rig = await world(context, folder(context), order(one("db"), web()));
+    const rig = await world(context, folder(), order(one("db"), web()));
     rig.write(...order(one("db", OTHER), web(OTHER)));
     void rig.service.reloads.reload("test");
     await rig.until(() => rig.hasLogged(/^the reload is done$/));
@@ -99,7 +99,7 @@ test("clusters and processes that depend on one another are reloaded in order, e
   const api = (more: Partial<RawProcess> = {}): RawProcess =>
     one("api", { dependsOn: [{ id: "web", restart: true }], ...more });
   const db = (more: Partial<RawProcess> = {}): RawProcess => one("db", { cluster: { instances: 2 }, ...more });
-  const rig = await world(context, folder(context), [api(), web(), db()]);
+  const rig = await world(context, folder(), [api(), web(), db()]);
   rig.write(api(OTHER), web(OTHER), db(OTHER));
   const { processes } = rig.service.reloads.plan();
   assert.ok(processes.every(({ rolling }) => rolling));
@@ -112,7 +112,7 @@ test("clusters and processes that depend on one another are reloaded in order, e
 });
 
 test("a service that is killed during such a reload: the next one restarts the pending ones in order", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const first = await world(context, stateDir, [one("db"), web()]);
   first.write(one("db", OTHER), web(OTHER));
   void first.service.reloads.reload("test");
@@ -126,7 +126,7 @@ test("a service that is killed during such a reload: the next one restarts the p
 });
 
 test("when such a reload is rolled back, the pending ones are restarted with what they depend on", async (context) => {
-  const rig = await world(context, folder(context), [one("db"), web()]);
+  const rig = await world(context, folder(), [one("db"), web()]);
   rig.write(one("db", OTHER), web(OTHER));
   void rig.service.reloads.reload("test");
   await rig.until(
@@ -140,7 +140,7 @@ test("when such a reload is rolled back, the pending ones are restarted with wha
 });
 
 test("a restart of all restarts each once: a process, the cluster that depends on it, and a dependent of the cluster", async (context) => {
-  const rig = await world(context, folder(context), [
+  const rig = await world(context, folder(), [
     one("api", { dependsOn: [{ id: "web", restart: true }] }),
     one("more", { cluster: { instances: 2 }, dependsOn: [{ id: "web", restart: true }] }),
     web(),
@@ -158,7 +158,7 @@ test("a restart of all restarts each once: a process, the cluster that depends o
 });
 
 test("a service that is killed during that: the next one resumes it, and pending processes are restarted once", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const processes = [one("api", { dependsOn: [{ id: "web", restart: true }] }), web(), one("db")];
   const first = await world(context, stateDir, processes);
   void restartAll(first);
@@ -170,7 +170,7 @@ test("a service that is killed during that: the next one resumes it, and pending
 });
 
 test("when a rolling restart is cancelled, its pending instances still follow the dependency that was restarted", async (context) => {
-  const rig = await world(context, folder(context), [web(), one("db")]);
+  const rig = await world(context, folder(), [web(), one("db")]);
   const done = restartAll(rig);
   const ended = assert.rejects(done, {
     code: "roll-failed",
@@ -202,7 +202,7 @@ async function reload(rig: World): Promise<PlanRecord> {
 test("plan and reload show what restarts because its dependency does, and reload waits for it", async (context) => {
   const onApp = { dependsOn: [{ id: "app", restart: true }] };
   const all = [one("mail", { dependsOn: ["db"] }), one("web", onApp), one("app", onDb), one("db"), one("held", onDb)];
-  const rig = await world(context, folder(context), all);
+  const rig = await world(context, folder(), all);
   rig.service.supervisor.find("held").block();
   rig.write(
     ...all.map((each) =>
@@ -229,7 +229,7 @@ test("plan and reload show what restarts because its dependency does, and reload
 });
 
 test("a process whose dependency is declared only by the reload doesn't restart, whatever their age", async (context) => {
-  const rig = await world(context, folder(context), [one("web"), one("db", { dependsOn: ["web"] })]);
+  const rig = await world(context, folder(), [one("web"), one("db", { dependsOn: ["web"] })]);
   rig.write(one("web", onDb), one("db"));
   assert.deepEqual(touched(rig.service.reloads.plan()), ["web in-place", "db in-place"]);
   await reload(rig);
@@ -240,7 +240,7 @@ test("a process whose dependency is declared only by the reload doesn't restart,
 });
 
 test("instances of a cluster restart one after another with a plain dependency, also when the service is killed meanwhile", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const api = one("api", { dependsOn: [{ id: "web", restart: true }] });
   const first = await world(context, stateDir, [api, web(), one("db")]);
   first.write(api, web(), one("db", OTHER));

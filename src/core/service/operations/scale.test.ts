@@ -60,7 +60,7 @@ async function serving(context: TestContext, stateDir: string, processes: readon
 }
 
 test("only added and removed instances are touched; the count is noted in the same array as the commands", async (context) => {
-  const rig = await serving(context, folder(context), [other("first"), web(), other("last")]);
+  const rig = await serving(context, folder(), [other("first"), web(), other("last")]);
   const { added, removed } = rig.scale(4);
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual([added.map(({ id }) => id), removed], [["web-3", "web-4"], []]);
@@ -82,7 +82,7 @@ test("only added and removed instances are touched; the count is noted in the sa
 });
 
 test('"max" is one instance for each processor', async (context) => {
-  const rig = await serving(context, folder(context), [web(availableParallelism() + 1)]);
+  const rig = await serving(context, folder(), [web(availableParallelism() + 1)]);
   const { added, removed } = rig.service.scaler.scale("web", { instances: "max" }, CALLER);
   assert.deepEqual([added, removed.map(({ id }) => id)], [[], [`web-${availableParallelism() + 1}`]]);
   await new Promise((resolve) => setImmediate(resolve));
@@ -90,7 +90,7 @@ test('"max" is one instance for each processor', async (context) => {
 });
 
 test("a service that is killed: the next one keeps the count, and nothing is done twice", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [web(2)]);
   rig.scale(3);
   rig.tell(spawned("web-3"));
@@ -104,7 +104,7 @@ test("a service that is killed: the next one keeps the count, and nothing is don
 });
 
 test("the count survives kills and upgrades of the service, also with a changed file or during a rolling restart", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const instances = ["web-1", "web-2", "web-3"];
   const first = await serving(context, stateDir, [web(2), other("db")]);
   first.scale(3);
@@ -137,7 +137,7 @@ test("the count survives kills and upgrades of the service, also with a changed 
 });
 
 test("the file's own count is valid again when it changes, but not because a killed procman is started again", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [web("max")]);
   rig.scale(3);
   rig.tell(spawned("web-3"));
@@ -151,7 +151,7 @@ test("the file's own count is valid again when it changes, but not because a kil
 });
 
 test("a count that the file allows no longer is dropped by a later service, which says so", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const ports = web(2, { cluster: { instances: 2, startPort: 3_001 } });
   const rig = await serving(context, stateDir, [ports]);
   rig.scale(3);
@@ -167,7 +167,7 @@ test("a count that the file allows no longer is dropped by a later service, whic
 });
 
 test("a reload applies the file's counts again, and plan shows that", async (context) => {
-  const rig = await serving(context, folder(context), [web()]);
+  const rig = await serving(context, folder(), [web()]);
   rig.scale(3);
   rig.tell(spawned("web-3"));
   const [, , third] = rig.service.reloads.plan().processes;
@@ -179,7 +179,7 @@ test("a reload applies the file's counts again, and plan shows that", async (con
 
 for (const session of ["the same procman", "a procman that is started again after a kill of all its parts"] as const)
   test(`a reload that was cut off applies the file's counts again, in ${session}`, async (context) => {
-    const stateDir = folder(context);
+    const stateDir = folder();
     const rig = await serving(context, stateDir, [web()]);
     rig.scale(3);
     rig.tell(spawned("web-3"));
@@ -205,7 +205,7 @@ for (const session of ["the same procman", "a procman that is started again afte
   });
 
 test("a reload that fails returns to the requested count", async (context) => {
-  const rig = await serving(context, folder(context), [web()]);
+  const rig = await serving(context, folder(), [web()]);
   rig.scale(3);
   rig.tell(spawned("web-3"));
   rig.write(web(3, { cmd: "exit 3" }));
@@ -227,7 +227,7 @@ test("a reload that fails returns to the requested count", async (context) => {
 });
 
 test("changes of the cluster in the file must be reloaded first; other changes wait for their reload", async (context) => {
-  const rig = await serving(context, folder(context), [web(), other("db")]);
+  const rig = await serving(context, folder(), [web(), other("db")]);
   rig.write(web(2, { cmd: "sleep 2000" }), other("db"));
   assert.throws(() => rig.scale(3), {
     code: "scale-refused",
@@ -246,7 +246,7 @@ test("changes of the cluster in the file must be reloaded first; other changes w
 
 test("a port, an id or a pid file that another process has is refused, by the file and by the active configuration", async (context) => {
   const ported = web(2, { cluster: { instances: 2, startPort: 3_001 } });
-  const rig = await serving(context, folder(context), [
+  const rig = await serving(context, folder(), [
     ported,
     other("db", { cluster: { instances: 1, startPort: 3_004 } }),
     other("web-6"),
@@ -269,7 +269,7 @@ test("a port, an id or a pid file that another process has is refused, by the fi
 });
 
 test("dependents of the cluster depend on its present instances", async (context) => {
-  const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: ["web"] })]);
+  const rig = await serving(context, folder(), [web(), other("db", { dependsOn: ["web"] })]);
   rig.scale(3);
   const members = (): unknown =>
     rig.service.config.processes.find(({ id }) => id === "db")?.dependsOn?.map((dependency) => dependency.members);
@@ -281,10 +281,7 @@ test("dependents of the cluster depend on its present instances", async (context
 });
 
 test("with `restart: true` a dependent is restarted when all present instances have been started since, not when some are added or removed", async (context) => {
-  const rig = await serving(context, folder(context), [
-    web(),
-    other("db", { dependsOn: [{ id: "web", restart: true }] }),
-  ]);
+  const rig = await serving(context, folder(), [web(), other("db", { dependsOn: [{ id: "web", restart: true }] })]);
   const ofDb = (): readonly string[] => rig.requests().filter((each) => each.includes(" db "));
   const late = (slot: string, number: number, since: number) =>
     ({ ...spawned(slot, number), since }) as ReturnType<typeof spawned>;
@@ -307,7 +304,7 @@ test("with `restart: true` a dependent is restarted when all present instances h
   assert.deepEqual(ofDb(), ["signal db 1"], "what is left was started after it");
 });
 
-test("the count of a profile is the file's own one", async (context) => {
+test("the count of a profile is the file's own one", async (_context) => {
   const text = JSON.stringify({
     processes: [web(2)],
     profiles: { big: { processes: [{ id: "web", cluster: { instances: 4 } }] } },
@@ -318,7 +315,7 @@ test("the count of a profile is the file's own one", async (context) => {
     return 3;
   };
   const { processes } = resolveConfiguration(text, {
-    file: join(folder(context), "procman.json"),
+    file: join(folder(), "procman.json"),
     profile: "big",
     scale,
   });
@@ -326,7 +323,7 @@ test("the count of a profile is the file's own one", async (context) => {
 });
 
 test("bad counts, and ids that are not clusters, are refused", async (context) => {
-  const rig = await serving(context, folder(context), [web(), other("db")]);
+  const rig = await serving(context, folder(), [web(), other("db")]);
   for (const to of [0, -1, 1.5, 1_025, 100_000, Number.NaN])
     assert.throws(() => rig.scale(to), { code: "scale-refused", message: /use 1 to 1024; it has 2/ });
   assert.throws(() => rig.scale(0), { message: /"procman stop web" stops all of them/ });
@@ -347,7 +344,7 @@ test("bad counts, and ids that are not clusters, are refused", async (context) =
 });
 
 test("new instances of a cluster that was started by hand start when others run, and not otherwise", async (context) => {
-  const rig = await serving(context, folder(context), [web(2, { autostart: false })]);
+  const rig = await serving(context, folder(), [web(2, { autostart: false })]);
   assert.deepEqual(rig.scale(3).added, []);
   rig.service.supervisor.find("web-1").start();
   assert.deepEqual(
@@ -357,7 +354,7 @@ test("new instances of a cluster that was started by hand start when others run,
 });
 
 test("a rolling restart and a reload of the same cluster refuse each other, and scaling; a reload by SIGHUP waits", async (context) => {
-  const rig = await serving(context, folder(context), [web(), other("db")]);
+  const rig = await serving(context, folder(), [web(), other("db")]);
   const { actions, reloads, supervisor, operations } = rig.service;
   const instances = supervisor.processes.slice(0, 2);
   const restart = () => actions.act(instances, { id: "web", action: "restart", caller: CALLER });
@@ -392,7 +389,7 @@ for (const asked of ["block", "stop", "disable"] as const)
     for (const isKilled of [false, true])
       test(`${asked} of a cluster holds for an instance that a ${adds} adds${isKilled ? ", also after a kill of the service" : ""}, until ${ASKED[asked].undo}`, async (context) => {
         const { undo, isSo } = ASKED[asked];
-        const stateDir = folder(context);
+        const stateDir = folder();
         const first = await serving(context, stateDir, [web(3)]);
         const act = (rig: typeof first, action: Action): void => {
           const found = rig.service.supervisor.processes;
@@ -435,7 +432,7 @@ for (const asked of ["block", "stop", "disable"] as const)
       });
 
 test("a new instance of a cluster of which a part was blocked or stopped starts", async (context) => {
-  const rig = await serving(context, folder(context), [web(2)]);
+  const rig = await serving(context, folder(), [web(2)]);
   rig.service.supervisor.find("web-1").block();
   rig.service.supervisor.find("web-2").stop();
   rig.tell(exited("web-2"));
@@ -450,7 +447,7 @@ for (const asked of ["block", "stop"] as const)
     ["a cluster becomes a process", [web(2)], [other("web")]],
   ] as const)
     test(`a ${asked} holds when ${what}`, async (context) => {
-      const rig = await serving(context, folder(context), from);
+      const rig = await serving(context, folder(), from);
       const { supervisor, reloads, actions } = rig.service;
       const ids = supervisor.processes.map(({ id }) => id);
       for (const action of [asked, "stop"] as const)
@@ -469,7 +466,7 @@ const scaled = (instances: number, more: Partial<RawProcess> = {}): RawProcess =
 const DECISION = { time: "2026-11-27T14:03:10.000Z", from: 2, to: 4, reason: "its minimum is 4" };
 
 test("a decision about the load is noted with its reason, and the next service knows it", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [scaled(2)]);
   rig.service.scaler.scale("web", { instances: 4 }, CALLER, DECISION);
   rig.tell(spawned("web-3"), spawned("web-4"));
@@ -483,7 +480,7 @@ test("a decision about the load is noted with its reason, and the next service k
 });
 
 test("instances that are removed are told who asked for fewer: a caller, or the load", async (context) => {
-  const rig = await serving(context, folder(context), [scaled(4)]);
+  const rig = await serving(context, folder(), [scaled(4)]);
   rig.scale(3);
   const reason = "5 connections an instance: 2 instances were enough for 300 s";
   rig.service.scaler.scale("web", { instances: 2 }, CALLER, { ...DECISION, from: 3, to: 2, reason });
@@ -503,7 +500,7 @@ test("instances that are removed are told who asked for fewer: a caller, or the 
 });
 
 test("a number by hand pins a cluster with scale, also the number that it has, also after a kill, until auto", async (context) => {
-  const stateDir = folder(context);
+  const stateDir = folder();
   const rig = await serving(context, stateDir, [scaled(2), other("db")]);
   const { scaler } = rig.service;
   assert.equal(scaler.isPinned("web"), false);
@@ -523,7 +520,7 @@ test("a number by hand pins a cluster with scale, also the number that it has, a
 });
 
 test("a cluster without scale has nothing to be pinned against", async (context) => {
-  const rig = await serving(context, folder(context), [web()]);
+  const rig = await serving(context, folder(), [web()]);
   rig.scale(3);
   assert.equal(rig.service.scaler.isPinned("web"), false);
   assert.throws(() => rig.service.scaler.scale("web", { instances: "auto" }, CALLER), {
@@ -533,7 +530,7 @@ test("a cluster without scale has nothing to be pinned against", async (context)
 });
 
 test("a reload keeps the number that the load has asked for, but neither a pinned one nor that of a file that has another", async (context) => {
-  const rig = await serving(context, folder(context), [scaled(2)]);
+  const rig = await serving(context, folder(), [scaled(2)]);
   const { scaler, reloads } = rig.service;
   scaler.scale("web", { instances: 4 }, CALLER, DECISION);
   rig.tell(spawned("web-3"), spawned("web-4"));
@@ -562,7 +559,7 @@ test("the number of a deployment: a pin stays, and what is removed needs no vali
     cluster: { instances: 2, startPort: 5_001, commonPort: 5_000 },
     scale: { min: 1, max: 3, targets: { connections: 40 } },
   });
-  const rig = await serving(context, folder(context), [scaled]);
+  const rig = await serving(context, folder(), [scaled]);
   rig.scale(3);
   const { added } = rig.service.scaler.resize("web", 6, CALLER);
   assert.deepEqual(

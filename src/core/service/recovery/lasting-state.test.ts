@@ -16,8 +16,8 @@ const job = (more: Partial<ProcessDefinition> = {}): ProcessDefinition => ({
 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-function stateIn(context: TestContext) {
-  const stateDir = folder(context);
+function stateIn(_context: TestContext) {
+  const stateDir = folder();
   const log = new FakeLog();
   /** `web-1` is an instance of the cluster `web`. */
   const specOf = (id: string): Pick<ProcessSpec, "id" | "cluster"> => {

@@ -121,7 +121,7 @@ test("a service that is upgraded from 1.0.0 restarts nothing, and resumes the ro
     [...books.notes].map(([name, note]) => [name, note.replace(/"until":[\d.]+/, '"until":1e12')]),
   );
   const former = readNote(":config", stored, lineage) ?? assert.fail("no configuration");
-  const stateDir = folder(context);
+  const stateDir = folder();
   const snapshot = {
     running: [...books.running.values()].map((run) => ({ ...run, captured: true })),
     ended: [],

@@ -1,11 +1,11 @@
 /** Events, incidents and metrics of a running service. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { FakeSpawner } from "../../../../test/support/fakes.ts";
 import { EVEN, FakeLog } from "../../../../test/support/service-fakes.ts";
+import { folder } from "../../../../test/support/service-rig.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import { RunMarkers } from "../../base/run-marker.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
@@ -29,12 +29,6 @@ import { messageFor } from "./lifecycle-messages.ts";
 import { newReporting } from "./reporting.ts";
 import { serviceStatus } from "./service-status.ts";
 
-function folder(context: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), "procman-observatory-"));
-  context.after(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
 const web: RawProcess = {
   id: "web",
   cmd: "sleep 1000",
@@ -56,7 +50,7 @@ function watched(
   context: TestContext,
   {
     lastLines = async () => [],
-    stateDir = folder(context),
+    stateDir = folder(),
     stored = {},
   }: { lastLines?: ReadLastLines; stateDir?: string; stored?: StoredNotes } = {},
 ) {
