@@ -889,6 +889,8 @@ export type RolloutRecord = {
   readonly aborted?: true;
   /** What has happened last. */
   readonly line?: string;
+  /** When that was. */
+  readonly said?: string;
   /** The consumer of the token that has asked for it. */
   readonly consumer: string;
   /** The Unix user behind it, if procman runs as another one. */

@@ -1,5 +1,7 @@
 /** What the dashboard shows of several machines (`procman dashboard --host`). */
 
+import type { RolloutRecord } from "./rollout-record.ts";
+
 /** A machine, and the address that shows it, signed in. */
 export type HostLink = { readonly host: string; readonly url: string };
 
@@ -13,6 +15,8 @@ export type HostSummary = {
   /** Processes and instances; `attention`: those that aren't up although they were asked for, not ready, or not healthy. */
   readonly total?: number;
   readonly attention?: number;
+  /** The rollout over several hosts that it takes part in, or the last one. */
+  readonly rollout?: RolloutRecord;
   /** Why nothing is known. */
   readonly problem?: string;
 };

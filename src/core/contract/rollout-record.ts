@@ -129,6 +129,7 @@ export const ROLLOUT = openObject(
     back: optional(literal(true, { description: "The rollout goes back." })),
     aborted: optional(literal(true, { description: "The rollout was aborted." })),
     line: optional(string({ description: "What has happened last." })),
+    said: optional(time({ description: "When that was." })),
     consumer: string({ description: "The consumer of the token that has asked for it." }),
     user: optional(string({ description: "The Unix user behind it, if procman runs as another one." })),
     next: integer({ description: "Value of `after` for the next change." }),

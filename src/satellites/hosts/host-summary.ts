@@ -2,12 +2,15 @@
 import { Client } from "../../client/client.ts";
 import { checkAnswer } from "../../client/connection/checked-answer.ts";
 import type { SendRequest } from "../../client/transport.ts";
+import { type ErrorCode, ProcmanError } from "../../core/base/errors.ts";
 import type { HostSummary } from "../../core/contract/host-links.ts";
 import { allRun } from "../../core/contract/process-health.ts";
+import type { RolloutRecord } from "../../core/contract/rollout-record.ts";
 import type { HostUpstream } from "./host-upstream.ts";
 
 /** Time for an answer. Milliseconds. */
 const PATIENCE_MS = 10_000;
+const HAS_NONE: readonly ErrorCode[] = ["rollout-unknown", "path-unknown", "scope-missing"];
 
 /** Never rejects: a machine that doesn't answer has a problem. */
 export async function summaryOf(upstream: HostUpstream): Promise<HostSummary> {
@@ -21,11 +24,25 @@ export async function summaryOf(upstream: HostUpstream): Promise<HostSummary> {
         signal: AbortSignal.timeout(PATIENCE_MS),
       });
     const client = new Client(send, undefined, checkAnswer);
-    const [{ name, version }, records] = await Promise.all([client.state(), client.processes()]);
+    const [{ name, version }, records, rollout] = await Promise.all([
+      client.state(),
+      client.processes(),
+      rolloutOf(client),
+    ]);
     const members = records.flatMap((record) => record.instances ?? [record]);
     const attention = members.filter((record) => !allRun([record], { named: false, checks: true })).length;
-    return { host, name, version, total: members.length, attention };
+    return { host, name, version, total: members.length, attention, ...(rollout && { rollout }) };
   } catch (error) {
     return { host, problem: (error as Error).message };
+  }
+}
+
+/** undefined: there was none, its version knows none, or the token may not see it. */
+async function rolloutOf(client: Client): Promise<RolloutRecord | undefined> {
+  try {
+    return await client.rollout();
+  } catch (error) {
+    if (error instanceof ProcmanError && HAS_NONE.includes(error.code)) return undefined;
+    throw error;
   }
 }

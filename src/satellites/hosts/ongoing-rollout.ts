@@ -7,6 +7,7 @@ import { allHosts, hostsNamed, type NamedHost } from "../../client/connection/ho
 import { ProcmanError, reasonOf } from "../../core/base/errors.ts";
 import { printable, printableJson } from "../../core/base/printable.ts";
 import type { RolloutOrder, RolloutRecord } from "../../core/contract/rollout-record.ts";
+import { actionText } from "../../core/contract/rollout-words.ts";
 import { drainFor } from "./drain-command.ts";
 import { RolledHost } from "./rolled-host.ts";
 import { drive } from "./rollout-driver.ts";
@@ -224,18 +225,5 @@ export function printJson(value: object): void {
 }
 
 export function whatText({ action, hosts }: Pick<RolloutOrder, "action" | "hosts">): string {
-  const { kind, ids = [], scaling, signalling, order, entry, profile } = action;
-  const to =
-    scaling?.instances ?? (scaling?.by === undefined ? undefined : `${scaling.by > 0 ? "+" : ""}${scaling.by}`);
-  const source = order?.uploaded ?? order?.folder ?? order?.tarball ?? order?.ref ?? order?.release;
-  const words = [
-    kind,
-    signalling?.signal,
-    ...ids,
-    to,
-    source,
-    entry,
-    profile === undefined ? undefined : `--profile ${profile}`,
-  ];
-  return `${words.filter((word) => word !== undefined).join(" ")} on ${hosts.join(", ")}`;
+  return `${actionText(action)} on ${hosts.join(", ")}`;
 }

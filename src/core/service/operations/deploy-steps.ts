@@ -3,6 +3,7 @@ import { existsSync, lstatSync, mkdirSync, realpathSync, rmSync } from "node:fs"
 import { basename, dirname, join } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
+import { duration } from "../../base/quantity.ts";
 import type { ProcessSpec, ReleasesSpec } from "../../config/spec.ts";
 import type { ActOptions, Caller } from "../../contract/control.ts";
 import type { DeployOrder, DeployStep } from "../../contract/deployment-record.ts";
@@ -316,7 +317,8 @@ export function stepText(step: DeployStep | undefined, releases: ReleasesSpec): 
   const commands = step === "after-back" ? "after" : step;
   const isEmpty =
     (commands === "prepare" || commands === "before" || commands === "after") && releases[commands].length === 0;
-  return isEmpty ? "" : STEP_TEXTS[step];
+  if (isEmpty) return "";
+  return step === "gate" ? `${STEP_TEXTS.gate} for ${duration(releases.gate?.ms ?? 0)}` : STEP_TEXTS[step];
 }
 
 /** Most deployments need none. */

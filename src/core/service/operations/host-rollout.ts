@@ -145,7 +145,7 @@ export class HostRollout implements Subsystem {
     const say = (line: string): void => {
       if (this.#stored === undefined) return;
       const { record } = this.#stored;
-      this.#stored = { ...this.#stored, record: { ...record, line, next: record.next + 1 } };
+      this.#stored = { ...this.#stored, record: { ...record, line, said: nowText(), next: record.next + 1 } };
       this.#news.tell();
     };
     return { ...this.#context, control: this.#context.control(caller), signal: this.#abort.signal, say };
@@ -174,7 +174,7 @@ export class HostRollout implements Subsystem {
   }
 
   #become(stored: StoredRollout, state: HostRolloutState): RolloutRecord {
-    const { problem: _, changed: _changed, back: _back, aborted: _aborted, line: _line, ...rest } = stored.record;
+    const { problem: _, changed: _c, back: _b, aborted: _a, line: _line, said: _said, ...rest } = stored.record;
     const since = stored.record.phase === state.phase ? rest.since : nowText();
     const record = this.#write({ ...stored, record: { ...rest, ...state, since, next: rest.next + 1 } });
     const { id, action, phase, problem } = record;

@@ -4,15 +4,18 @@ import { useEffect, useState } from "preact/hooks";
 import type { HostLink, HostList, HostSummary } from "../../../core/contract/host-links.ts";
 import { summaryOf } from "../model/host-list.ts";
 import { ScrollArea } from "../parts/scroll-area.tsx";
+import { RolloutBands } from "./rollout-band.tsx";
 
-/** Interval of asking them. Milliseconds. */
+/** Interval of asking them; during a rollout. Milliseconds. */
 const ASK_MS = 5_000;
+const ROLLED_ASK_MS = 2_000;
 
 export function HostsPage({ list }: { readonly list: HostList }): JSX.Element {
   const summaries = useSummaries(list.hosts);
   return (
     <>
       <h1>Hosts</h1>
+      <RolloutBands list={list} summaries={summaries} />
       <ScrollArea name="Table of hosts">
         <table class="plain">
           <thead>
@@ -80,7 +83,9 @@ function useSummaries(hosts: readonly HostLink[]): ReadonlyMap<string, HostSumma
       while (isOpen) {
         const summary = document.hidden ? undefined : await summaryOf(host, location.origin + location.pathname);
         if (isOpen && summary !== undefined) setSummaries((before) => new Map(before).set(host, summary));
-        await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+        const { rollout } = summary ?? {};
+        const isRolled = rollout !== undefined && rollout.ended === undefined;
+        await new Promise((resolve) => setTimeout(resolve, isRolled ? ROLLED_ASK_MS : ASK_MS));
       }
     };
     for (const { host } of hosts) void ask(host);
