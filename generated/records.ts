@@ -608,6 +608,8 @@ export type HistoryEntry = {
   readonly consumer?: string;
   /** The Unix user behind it, if procman runs as another one. */
   readonly user?: string;
+  /** The rollout over several hosts of which it was a step. */
+  readonly rollout?: { readonly id: string; readonly by?: string };
   /** Absolute path. */
   readonly configFile: string;
   /** Name of the profile that was merged; absent: none. */
@@ -657,6 +659,8 @@ export type HistoryDetail = {
   readonly consumer?: string;
   /** The Unix user behind it, if procman runs as another one. */
   readonly user?: string;
+  /** The rollout over several hosts of which it was a step. */
+  readonly rollout?: { readonly id: string; readonly by?: string };
   /** Absolute path. */
   readonly configFile: string;
   /** Name of the profile that was merged; absent: none. */
@@ -771,6 +775,8 @@ export type DeploymentRecord = {
   readonly consumer: string;
   /** The Unix user behind it, if procman runs as another one. */
   readonly user?: string;
+  /** The rollout over several hosts of which it was a step. */
+  readonly rollout?: { readonly id: string; readonly by?: string };
   /** What has happened since `after`: steps, and output of commands. */
   readonly lines: readonly string[];
   /** Value of `after` for the lines that follow. */
@@ -795,6 +801,14 @@ export type ReleaseRecord = {
   readonly problem?: string;
   /** What runs in it: pids whose folder it is. Empty where the system doesn't tell (macOS). */
   readonly pids: readonly number[];
+};
+
+/** The rollout over several hosts of which it was a step. */
+export type RolloutMark = {
+  /** Its id, the same on all hosts. */
+  readonly id: string;
+  /** User and machine of the client, as it says. */
+  readonly by?: string;
 };
 
 /** What is done on each host. */

@@ -16,7 +16,7 @@ import { closeBrowser, DashboardRig, go } from "./dashboard-rig.ts";
 after(closeBrowser);
 
 const HOSTS = ["a", "b"] as const;
-const CONTINUES = /procman rollout continue (\S+)/;
+const CONTINUES = /procman rollout continue ([0-9a-f-]+?)Copy/;
 
 test("a rollout is shown above the hosts while it is under way, after a reload, and when it is over", async (context) => {
   if (isMissing(context, "chromium")) return;

@@ -157,6 +157,16 @@ test("a reload that fails on the second host: it stops; corrected, continue goes
   assert.equal(continued.code, 0, continued.err);
   assert.match(continued.out, new RegExp(`Rollout ${id} is done: a, b, c`));
   for (const host of [a, b, c]) assert.match((await procman(host.folder, ["show", "web"])).out, /sleep 999/);
+  const listed = await procman(b.folder, ["history"]);
+  assert.match(listed.out, new RegExp(`\\n +2 .* ops, rollout ${id} of \\S+@\\S+ +active`), listed.out);
+  assert.match(
+    (await procman(b.folder, ["history", "show", "2"])).out,
+    new RegExp(`\\(asked by ops, rollout ${id} of`),
+  );
+  edit(b, ({ processes: [web] }) => Object.assign(web ?? {}, { cmd: "exit 3", restart: "never" }));
+  assert.equal((await run("reload", "--host", "b,c")).code, 1);
+  const why = await procman(b.folder, ["why", "web"]);
+  assert.match(why.out, /Since the change at \S+ \(rollout \S+ of \S+@\S+\) it has crashed once/, why.out);
 });
 
 test("a reload that fails on the second host: with rollback, both have what they had", async (context) => {
@@ -299,6 +309,9 @@ test("a release that fails on the second host is taken back on both", async (con
   assert.equal(failed.code, 1);
   assert.match(failed.err, /b: .*is in use again\ntaken back: a\nnot begun: c/s);
   assert.deepEqual(hosts.map(versionOf), ["one", "one", "one"]);
+  const [, id] = /^Rollout (\S+):/.exec(first.out) ?? [];
+  const [deployed] = JSON.parse((await procman(c.folder, ["history", "--json"])).out) as readonly HistoryEntry[];
+  assert.equal(deployed?.rollout?.id, id);
   const [newest] = JSON.parse((await procman(c.folder, ["history", "--json"])).out) as readonly HistoryEntry[];
   assert.equal(newest?.releaseBefore, undefined, "the third host has not begun");
 });

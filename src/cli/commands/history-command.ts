@@ -8,6 +8,7 @@ import { hostTime } from "../../core/base/time-stamp.ts";
 import type { Control } from "../../core/contract/control.ts";
 import type { HistoryDetail, HistoryEntry } from "../../core/contract/history-record.ts";
 import { changeText, requesterText, resultText } from "../../core/contract/history-words.ts";
+import { rolloutText } from "../../core/contract/rollout-words.ts";
 import { showKept } from "../kept-history.ts";
 import { integerTo, withTarget } from "../options.ts";
 import { type Column, columnTable } from "../output/columns.ts";
@@ -83,10 +84,10 @@ async function show(entry: string, { json = false, ...target }: Options): Promis
 }
 
 function detailText(detail: HistoryDetail): string {
-  const { number, time, problem, why, configFile, profile, processes, settings = [], files, version } = detail;
+  const { number, time, problem, why, rollout, configFile, profile, processes, settings = [], files, version } = detail;
   const machine = detail.isForeign === true ? ` on another machine, ${detail.host}` : "";
   return [
-    `Entry ${number}: ${resultText(detail)}, ${hostTime(Date.parse(time))} (${why}), procman ${version}${machine}.`,
+    `Entry ${number}: ${resultText(detail)}, ${hostTime(Date.parse(time))} (${why}${rollout === undefined ? "" : `, ${rolloutText(rollout)}`}), procman ${version}${machine}.`,
     `The file was ${configFile}${profile === undefined ? "" : `, the profile "${profile}"`}.`,
     ...(problem === undefined ? [] : [printableLine(`${problem}.`)]),
     ...(processes === undefined

@@ -18,6 +18,7 @@ import type {
   ProcessRecord,
   TelemetryReport,
 } from "./records.ts";
+import type { RolloutMark } from "./rollout-mark.ts";
 import type { RolloutOrder, RolloutRecord, RolloutStep } from "./rollout-record.ts";
 import type { Incident, RunPage, RunQuery } from "./run-summary.ts";
 import type { ScreenItem } from "./screen.ts";
@@ -44,11 +45,13 @@ export type Caller = {
   readonly scopes?: readonly TokenScope[];
   /** The request came by the Unix socket, which procman's own user alone can open, and not by a page. */
   readonly isOwner?: true;
+  /** The rollout over several hosts of which the request is a step. */
+  readonly rollout?: RolloutMark;
 };
 
 /** `"cli" (alice)` */
-export function callerText({ consumer, user }: Caller): string {
-  return `"${consumer}"${user === undefined ? "" : ` (${user})`}`;
+export function callerText({ consumer, user, rollout }: Caller): string {
+  return `"${consumer}"${user === undefined ? "" : ` (${user})`}${rollout === undefined ? "" : `, rollout ${rollout.id}`}`;
 }
 
 /** The sender of a request that needs no token; it doesn't make procman take samples more often. */

@@ -1,5 +1,6 @@
 /** Records of releases and deployments, and what a deployment is asked for. */
 import { enumeration, integer, list, literal, object, openObject, optional, string, time } from "../base/schema.ts";
+import { ROLLOUT_MARK } from "./rollout-mark.ts";
 
 export type { DeploymentRecord, DeployOrder, ReleaseRecord } from "../../../generated/records.ts";
 
@@ -72,6 +73,7 @@ export const DEPLOYMENT = openObject(
     ended: optional(time({ description: "When it was over." })),
     consumer: string({ description: "The consumer of the token that has asked for it." }),
     user: optional(string({ description: "The Unix user behind it, if procman runs as another one." })),
+    rollout: optional(ROLLOUT_MARK),
     lines: list(string(), { description: "What has happened since `after`: steps, and output of commands." }),
     next: integer({ description: "Value of `after` for the lines that follow." }),
   },

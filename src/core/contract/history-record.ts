@@ -1,6 +1,7 @@
 /** Records of the configurations that were applied. */
 import { enumeration, integer, list, literal, openObject, optional, string, time } from "../base/schema.ts";
 import { CHANGE, PLAN_PARTS, SETTING } from "./plan.ts";
+import { ROLLOUT_MARK } from "./rollout-mark.ts";
 
 export type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "../../../generated/records.ts";
 
@@ -21,6 +22,7 @@ const ENTRY_PARTS = {
   why: string({ description: "Who or what asked for it, such as `asked by cli`." }),
   consumer: optional(string({ description: "The consumer of the token; absent: nobody asked." })),
   user: optional(string({ description: "The Unix user behind it, if procman runs as another one." })),
+  rollout: optional(ROLLOUT_MARK),
   configFile: string({ description: "Absolute path." }),
   profile: optional(string({ description: "Name of the profile that was merged; absent: none." })),
   processes: optional(

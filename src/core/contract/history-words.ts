@@ -1,13 +1,15 @@
 /** Entries of the history in words, for the command and the dashboard. */
 import type { HistoryEntry } from "./history-record.ts";
 import { isChange, type PlannedAction } from "./plan.ts";
+import { rolloutText } from "./rollout-words.ts";
 
 /** Processes that are named. */
 const NAMED = 4;
 
-/** `cli (alice)`; without a caller what asked for it: `SIGHUP`. */
-export function requesterText({ consumer, user, why, result }: HistoryEntry): string {
-  if (consumer !== undefined) return user === undefined ? consumer : `${consumer} (${user})`;
+/** `cli (alice)`, `cli, rollout 20261128-031500-8f3a of ann@laptop`; without a caller what asked for it: `SIGHUP`. */
+export function requesterText({ consumer, user, rollout, why, result }: HistoryEntry): string {
+  const step = rollout === undefined ? "" : `, ${rolloutText(rollout)}`;
+  if (consumer !== undefined) return `${consumer}${user === undefined ? "" : ` (${user})`}${step}`;
   return result === "damaged" ? "" : why;
 }
 

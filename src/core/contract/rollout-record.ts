@@ -2,9 +2,16 @@
 import { enumeration, integer, list, literal, object, openObject, optional, string, time } from "../base/schema.ts";
 import { DEPLOY_ORDER } from "./deployment-record.ts";
 import { SCALING, SIGNALLING } from "./input-schemas.ts";
+import { ROLLED_BY } from "./rollout-mark.ts";
 import type { TokenScope } from "./token-claims.ts";
 
-export type { RolloutAction, RolloutOrder, RolloutRecord, RolloutStep } from "../../../generated/records.ts";
+export type {
+  RolloutAction,
+  RolloutMark,
+  RolloutOrder,
+  RolloutRecord,
+  RolloutStep,
+} from "../../../generated/records.ts";
 
 export const ROLLED_ACTIONS = ["deploy", "reload", "restart", "rollback", "scale", "signal", "upgrade"] as const;
 
@@ -100,7 +107,7 @@ const members = {
   drains: optional(
     literal(true, { description: "The client takes each host out of its load balancer, and puts it back." }),
   ),
-  by: optional({ ...string({ maxLength: 200 }), description: "User and machine of the client, as it says." }),
+  by: ROLLED_BY,
 };
 
 export const ROLLOUT_ORDER = object(members, { description: "A rollout that this host is to take part in." });

@@ -1,4 +1,5 @@
 /** What a rollout does, in words. */
+import type { RolloutMark } from "./rollout-mark.ts";
 import type { RolledAction, RolloutAction } from "./rollout-record.ts";
 
 /** What a host is doing. */
@@ -11,6 +12,11 @@ export const ROLLED_DOING: Readonly<Record<RolledAction, string>> = {
   signal: "sending the signal",
   upgrade: "upgrading",
 };
+
+/** @example rolloutText({ id: "20261128-031500-8f3a", by: "ann@laptop" }) // "rollout 20261128-031500-8f3a of ann@laptop" */
+export function rolloutText({ id, by }: RolloutMark): string {
+  return `rollout ${id}${by === undefined ? "" : ` of ${by}`}`;
+}
 
 /** The command, without its hosts. @example actionText({ kind: "restart", ids: ["web"] }) // "restart web" */
 export function actionText({ kind, ids = [], scaling, signalling, order, entry, profile }: RolloutAction): string {

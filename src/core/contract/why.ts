@@ -8,6 +8,7 @@ import type { HistoryEntry } from "./history-record.ts";
 import { saysLimitRefused } from "./limits.ts";
 import { isChange } from "./plan.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
+import { rolloutText } from "./rollout-words.ts";
 import { type Incident, isRunEnd, type RunIncident } from "./run-summary.ts";
 import { hasFailed, isAsleep, isRunning, isSkipped } from "./status-sets.ts";
 import { troubleText, whatFollowed } from "./words.ts";
@@ -311,7 +312,7 @@ function sinceChange(id: string, recent: readonly Incident[], changes: readonly 
       ? ""
       : `; "procman diff ${before.number} ${change.number}" shows the change, "procman rollback ${before.number}" takes it back`;
   return [
-    `Since the change at ${timeText(change.time)} it has ${crashed} ${times === 1 ? "once" : `${times} times`}${remedy}.`,
+    `Since the change at ${timeText(change.time)}${change.rollout === undefined ? "" : ` (${rolloutText(change.rollout)})`} it has ${crashed} ${times === 1 ? "once" : `${times} times`}${remedy}.`,
   ];
 }
 

@@ -6,6 +6,7 @@ import { isNotFound, reasonOf } from "../base/errors.ts";
 import { enumeration, integer, list, literal, openObject, optional, string, type TypeOf } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
 import { CHANGE, SETTING } from "../contract/plan.ts";
+import { ROLLOUT_MARK } from "../contract/rollout-mark.ts";
 import { removeUnfinished, writeWhole } from "../os/careful-files.ts";
 import { makeFolder, namesIfSeen } from "../os/files.ts";
 
@@ -21,6 +22,7 @@ const ENTRY = openObject({
   why: string(),
   consumer: optional(string()),
   user: optional(string()),
+  rollout: optional(ROLLOUT_MARK),
   profile: optional(string()),
   /** The configuration file comes first. */
   files: list(openObject({ file: string(), hash: string({ pattern: "^[0-9a-f]{64}$" }) }), { minItems: 1 }),

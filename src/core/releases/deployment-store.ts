@@ -5,6 +5,7 @@ import { reasonOf } from "../base/errors.ts";
 import { boolean, enumeration, integer, literal, openObject, optional, string, type TypeOf } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
 import { DEPLOY_ORDER, DEPLOY_STEPS } from "../contract/deployment-record.ts";
+import { ROLLOUT_MARK } from "../contract/rollout-mark.ts";
 import { readWhole, removeUnfinished, writeWhole } from "../os/careful-files.ts";
 import { makeFolder, namesIfSeen } from "../os/files.ts";
 
@@ -27,6 +28,7 @@ const DEPLOYMENT = openObject({
   source: string(),
   consumer: string(),
   user: optional(string()),
+  rollout: optional(ROLLOUT_MARK),
   time: string(),
   ended: optional(string()),
   progress: openObject({

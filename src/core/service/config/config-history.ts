@@ -199,8 +199,8 @@ function changesIn({ processes, settings }: PlanRecord): Pick<NewEntry, "process
   return { processes: processes.filter(isChange), ...(settings.length > 0 && { settings }) };
 }
 
-function callerIn(caller: Caller | undefined): Pick<NewEntry, "consumer" | "user"> {
+function callerIn(caller: Caller | undefined): Pick<NewEntry, "consumer" | "user" | "rollout"> {
   if (caller === undefined) return {};
-  const { consumer, user } = caller;
-  return { consumer, ...(user && { user }) };
+  const { consumer, user, rollout } = caller;
+  return compact({ consumer, user, rollout });
 }

@@ -55,7 +55,7 @@ export class DeployRequests {
       const before = currentRelease(folder, current) ?? target;
       if (order.release !== undefined && before === release)
         throw new Error(`${release} is the present release already`);
-      const { consumer, user } = caller;
+      const { consumer, user, rollout } = caller;
       return {
         request: compact({
           release,
@@ -66,6 +66,7 @@ export class DeployRequests {
           source,
           consumer,
           user,
+          rollout,
           time: new Date().toISOString(),
         }),
         bytes,

@@ -128,9 +128,11 @@ export function recordOf(
     ended,
     consumer,
     user,
+    rollout,
   }: StoredDeployment,
   lines: readonly string[],
   next: number,
 ): DeploymentRecord {
-  return compact({ number, release, before, source, result, problem, step, time, ended, consumer, user, lines, next });
+  const outcome = { result, problem, step, time, ended };
+  return compact({ number, release, before, source, ...outcome, consumer, user, rollout, lines, next });
 }

@@ -202,8 +202,8 @@ export class Deployments implements Subsystem {
   }
 
   #begin(deployment: StoredDeployment): void {
-    const { number, order, source, release, consumer, user } = deployment;
-    const caller = { consumer, ...(user !== undefined && { user }) };
+    const { number, order, source, release, consumer, user, rollout } = deployment;
+    const caller = compact({ consumer, user, rollout });
     try {
       this.#journal.write(deployment);
     } catch (error) {

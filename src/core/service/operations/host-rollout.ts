@@ -148,7 +148,9 @@ export class HostRollout implements Subsystem {
       this.#stored = { ...this.#stored, record: { ...record, line, said: nowText(), next: record.next + 1 } };
       this.#news.tell();
     };
-    return { ...this.#context, control: this.#context.control(caller), signal: this.#abort.signal, say };
+    const { id, by } = this.#stored?.record ?? {};
+    const asker = id === undefined ? caller : { ...caller, rollout: compact({ id, by }) };
+    return { ...this.#context, control: this.#context.control(asker), signal: this.#abort.signal, say };
   }
 
   /** Never rejects. */
