@@ -803,14 +803,6 @@ export type ReleaseRecord = {
   readonly pids: readonly number[];
 };
 
-/** The rollout over several hosts of which it was a step. */
-export type RolloutMark = {
-  /** Its id, the same on all hosts. */
-  readonly id: string;
-  /** User and machine of the client, as it says. */
-  readonly by?: string;
-};
-
 /** What is done on each host. */
 export type RolloutAction = {
   /** The command. */

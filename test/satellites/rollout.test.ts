@@ -158,7 +158,7 @@ test("a reload that fails on the second host: it stops; corrected, continue goes
   assert.match(continued.out, new RegExp(`Rollout ${id} is done: a, b, c`));
   for (const host of [a, b, c]) assert.match((await procman(host.folder, ["show", "web"])).out, /sleep 999/);
   const listed = await procman(b.folder, ["history"]);
-  assert.match(listed.out, new RegExp(`\\n +2 .* ops, rollout ${id} of \\S+@\\S+ +active`), listed.out);
+  assert.match(listed.out, new RegExp(`\\n +3 .* ops, rollout ${id} of \\S+@\\S+ +active`), listed.out);
   assert.match(
     (await procman(b.folder, ["history", "show", "2"])).out,
     new RegExp(`\\(asked by ops, rollout ${id} of`),

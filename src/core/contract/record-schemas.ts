@@ -34,7 +34,6 @@ import {
 import { PLAN } from "./plan.ts";
 import { PLUGIN } from "./plugin-record.ts";
 import { CATEGORIES, type ProblemRecord, SEVERITIES, STATUSES } from "./records.ts";
-import { ROLLOUT_MARK } from "./rollout-mark.ts";
 import { ROLLOUT, ROLLOUT_ORDER, ROLLOUT_STEP } from "./rollout-record.ts";
 import { INCIDENT, RUN } from "./run-summary.ts";
 import { SCALE_RECORD } from "./scale-record.ts";
@@ -409,7 +408,6 @@ export const SCHEMAS = {
   DeployOrder: DEPLOY_ORDER,
   DeploymentRecord: DEPLOYMENT,
   ReleaseRecord: RELEASE,
-  RolloutMark: ROLLOUT_MARK,
   RolloutOrder: ROLLOUT_ORDER,
   RolloutStep: ROLLOUT_STEP,
   RolloutRecord: ROLLOUT,

@@ -7,7 +7,6 @@ import type { TokenScope } from "./token-claims.ts";
 
 export type {
   RolloutAction,
-  RolloutMark,
   RolloutOrder,
   RolloutRecord,
   RolloutStep,
