@@ -84,7 +84,7 @@ test("a client waits as long as the front says, and is turned away then", async 
   const { balancer, sleep } = await rig(context, { timeoutMs: 500 });
   await sleep();
   const began = performance.now();
-  await ended(await balancer.client());
+  await assert.rejects(ended(await balancer.client()), { code: "ECONNRESET" });
   const waited = performance.now() - began;
   assert.ok(waited >= 500 && waited < 5_000, `${waited} ms`);
   await eventually(() => (balancer.report?.rejected === 1 && balancer.report.waking === 0 ? true : undefined));

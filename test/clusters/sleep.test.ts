@@ -159,7 +159,7 @@ test("a client that comes during the stop is served by the next run", async (con
 
 test("a client that waits longer than the limit is turned away, and why says so", async (context) => {
   const { procman, port, client } = await sleeping(context, { wakeTimeout: 1 }, { cmd: "exec sleep 1000" });
-  await assert.rejects(ask(port));
+  await assert.rejects(ask(port), { code: "ECONNRESET" });
   await procman.line(/web +\| a client was turned away: it did not come up \(idle\.wakeTimeout: 1 s\)/);
   const { reason } = await client.process("web");
   assert.match(reason, /a client was turned away: it did not come up/);

@@ -36,6 +36,7 @@ function rig(places: number) {
     } as unknown as TcpHandle;
     handle.getpeername = () => look(gone.has(address) ? -107 : 0);
     handle.close = () => closed.push(address);
+    handle.reset = () => closed.push(`${address}, by a reset`);
     queue.add(new PendingClient(handle, { address }, counts));
     return handle;
   };
@@ -109,5 +110,5 @@ test("clients wait as long as the front says", async () => {
   queue.rejectLate(performance.now());
   assert.deepEqual(closed, []);
   queue.rejectLate(performance.now() + 51);
-  assert.deepEqual([closed, queue.rejected], [["first"], 1]);
+  assert.deepEqual([closed, queue.rejected], [["first, by a reset"], 1]);
 });

@@ -117,7 +117,9 @@ export class PendingQueue {
     if (this.#clients.length === 0) return;
     const expired = this.#clients.filter(({ since }) => now - since > this.limitMs);
     this.#clients = this.#clients.filter(({ since }) => now - since <= this.limitMs);
-    for (const { client } of expired) this.reject(client);
+    this.rejected += expired.length;
+    // Without a reset the end of the connection looks like an empty answer.
+    for (const { client } of expired) client.reset();
     this.#dropGone();
     // Some wait because ports or file descriptors had run out; no event tells when they are available again.
     this.admit();
