@@ -41,9 +41,13 @@ test("send --stdin waits while the program doesn't read, so that every byte arri
   const sending = spawn(process.execPath, [BIN, "send", "sink", "--stdin"], {
     cwd: folder,
     env: cleanEnvironment(),
-    stdio: ["pipe", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
   let out = "";
+  let err = "";
+  sending.stderr.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+  });
   sending.stdout.setEncoding("utf8").on("data", (text: string) => {
     out += text;
   });
@@ -53,6 +57,8 @@ test("send --stdin waits while the program doesn't read, so that every byte arri
     const { out: lines } = await procman(folder, ["logs", "sink", "--category", "api"]);
     return /refused: .* the pipe to it is full: \d+ of 65536 bytes were taken/.test(lines) ? true : undefined;
   });
+  await eventually(() => err !== "" || undefined);
+  assert.equal(err, "procman: sink doesn't read its input; the rest waits until it does\n");
   assert.equal(sending.exitCode, null);
   writeFileSync(join(folder, "go"), "");
   const [code] = (await once(sending, "close")) as [number];

@@ -64,7 +64,9 @@ async function checkTerminal(client: Client, id: string): Promise<void> {
 async function sendInput(client: Client, id: string): Promise<InputRecord> {
   // An id that takes no input is refused before anything is read.
   const { process: named } = await client.input(id, { text: "" });
-  const queue = new InputQueue(client, id, () => undefined);
+  const queue = new InputQueue(client, id, (isFull) => {
+    if (isFull) process.stderr.write(`procman: ${id} doesn't read its input; the rest waits until it does\n`);
+  });
   try {
     for await (const chunk of process.stdin) await queue.send(chunk as Buffer);
   } catch (error) {

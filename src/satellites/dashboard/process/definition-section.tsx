@@ -20,14 +20,19 @@ export function DefinitionSection({ id }: { readonly id: string }): JSX.Element 
     <section aria-labelledby="definition-title">
       <h2 id="definition-title">Configuration{definitions.length > 1 ? " (same for all instances)" : ""}</h2>
       {problem !== undefined && <p class="problem">{problem}</p>}
-      {first !== undefined && <DefinitionFacts definition={first} />}
+      {first !== undefined && <DefinitionFacts definition={first} isOne={definitions.length === 1} />}
       {first?.written !== undefined && <WrittenText written={first.written} />}
     </section>
   );
 }
 
-function DefinitionFacts({ definition }: { readonly definition: DefinitionRecord }): JSX.Element {
-  const facts = factsOf(definition).filter(([, text]) => text !== undefined && text !== "");
+/** `isOne`: false: it is the first of several instances, whose ports differ. */
+type DefinitionFactsProps = { readonly definition: DefinitionRecord; readonly isOne: boolean };
+
+function DefinitionFacts({ definition, isOne }: DefinitionFactsProps): JSX.Element {
+  const facts = factsOf(definition, isOne ? "Port" : "First port").filter(
+    ([, text]) => text !== undefined && text !== "",
+  );
   return (
     <>
       <dl class="facts-list">
@@ -76,7 +81,10 @@ function WrittenText({ written: { file, line, text } }: { readonly written: Writ
   );
 }
 
-function factsOf(definition: DefinitionRecord): readonly (readonly [name: string, text: string | undefined])[] {
+function factsOf(
+  definition: DefinitionRecord,
+  portName: string,
+): readonly (readonly [name: string, text: string | undefined])[] {
   const { argv, cwd, user, stdout, stderr, port, commonPort, start, restart, stop, envFiles, dependsOn, unapplied } =
     definition;
   return [
@@ -89,7 +97,7 @@ function factsOf(definition: DefinitionRecord): readonly (readonly [name: string
     ["Depends on", dependsOn.join(", ")],
     ["Output", stdout],
     ["Errors", stderr === stdout ? undefined : stderr],
-    ["Port", port === undefined ? undefined : String(port)],
+    [portName, port === undefined ? undefined : String(port)],
     ["Common port", commonPort === undefined ? undefined : String(commonPort)],
     ["Files with variables", envFiles.join(", ")],
     ["Not applied yet", unapplied],
