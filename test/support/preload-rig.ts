@@ -14,6 +14,8 @@ type PreloadOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Further parts of its task. */
   readonly task?: string;
+  /** Its descriptor 6: a file in which it counts its clients. */
+  readonly clients?: number;
 };
 
 export class PreloadedProgram {
@@ -23,10 +25,14 @@ export class PreloadedProgram {
   readonly ended: Promise<number | string>;
 
   /** `source`: a CommonJS program that prints `port N`. */
-  constructor(context: TestContext, source: string, { idle = 60_000, env = {}, task = "" }: PreloadOptions = {}) {
+  constructor(
+    context: TestContext,
+    source: string,
+    { idle = 60_000, env = {}, task = "", clients }: PreloadOptions = {},
+  ) {
     const args = ["--require", join(DIST, "node-preload.cjs"), "--eval", source];
     this.process = spawn(process.execPath, args, {
-      stdio: ["ignore", "pipe", "inherit"],
+      stdio: ["ignore", "pipe", "inherit", "ignore", "ignore", "ignore", clients ?? "ignore"],
       env: { PATH: process.env.PATH, PROCMAN_NODE: `stop=SIGTERM idle=${idle} ${task}`.trim(), ...env },
     });
     this.process.stdout?.setEncoding("utf8").on("data", (text: string) => {

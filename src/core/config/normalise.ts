@@ -198,7 +198,7 @@ function specOf(
     ...limitsOf(process),
     ...(process.health !== undefined && { health: healthSpec(process.health, own) }),
     ...(process.groups?.length && { groups: [...new Set([process.groups].flat())] }),
-    ...(process.idle !== undefined && { idle: idleOf(process.idle, pathOf) }),
+    ...idleOf(process, pathOf),
     ...(cluster !== undefined ? { cluster } : port !== undefined && { port }),
     ...frontOf(process, named),
     ...scaleOf(process, raw, parallelism),
@@ -322,8 +322,16 @@ function clusterOf(
 
 type RawIdle = NonNullable<RawProcess["idle"]>;
 
-function idleOf({ busyFile }: RawIdle, pathOf: Filling): NonNullable<ProcessSpec["idle"]> {
-  return busyFile === undefined ? {} : { busyFile: pathOf(busyFile) };
+function idleOf({ idle, cluster }: RawProcess, pathOf: Filling): Pick<ProcessSpec, "idle"> {
+  if (idle === undefined) return {};
+  const { busyFile, wakeTimeout } = idle;
+  const isShared = cluster?.mode === "share";
+  return {
+    idle: {
+      ...(busyFile !== undefined && { busyFile: pathOf(busyFile) }),
+      ...(isShared && { wakeMs: milliseconds(IDLE.wakeTimeout, wakeTimeout) }),
+    },
+  };
 }
 
 function wakeOf({ wakeOn = IDLE.wakeOn.default, wakeTimeout, ignore = [] }: RawIdle): NonNullable<FrontSpec["wake"]> {

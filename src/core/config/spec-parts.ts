@@ -144,8 +144,8 @@ export const front: Schema<FrontSpec> = schemaFor<FrontSpec>({
   wake: optional(WAKE),
 });
 
-/** What a process has that sleeps without clients. `busyFile`: an absolute path. */
-export const idle = openObject({ busyFile: optional(string()) });
+/** What a process has that sleeps without clients. `busyFile`: an absolute path. `wakeMs`: how long a client waits on a shared socket. */
+export const idle = openObject({ busyFile: optional(string()), wakeMs: optional(number()) });
 
 export const plugin: Schema<PluginSpec> = schemaFor<PluginSpec>({
   id: string(),

@@ -327,7 +327,7 @@ test("why: a port for clients that can't be opened, of a process and of a cluste
 test("why: what keeps a process awake that could sleep, and whom it has not served in time", () => {
   const sleep = { afterSeconds: 300, wakeOn: "connect", wakes: 2, busy: "import.lock exists", turnedAway: 2 } as const;
   assert.deepEqual(explain({ ...record, status: "running", sleep }, [], NOW).slice(1), [
-    "It has no client, but stays awake: import.lock exists.",
+    "It stays awake: import.lock exists.",
     '2 clients were turned away, as it did not come up in time ("idle.wakeTimeout").',
     "It has not exited yet.",
   ]);

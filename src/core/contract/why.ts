@@ -185,7 +185,7 @@ function awakeNotes(record: ProcessRecord): string[] {
   const { busy, turnedAway = 0 } = (isRunning(record) && record.sleep) || {};
   const clients = turnedAway === 1 ? "1 client was" : `${turnedAway} clients were`;
   return [
-    ...(busy === undefined ? [] : [`It has no client, but stays awake: ${busy}.`]),
+    ...(busy === undefined ? [] : [`It stays awake: ${busy}.`]),
     ...(turnedAway === 0 ? [] : [`${clients} turned away, as it did not come up in time ("idle.wakeTimeout").`]),
   ];
 }

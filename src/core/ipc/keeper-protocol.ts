@@ -19,6 +19,9 @@ export type Listening = { readonly hostname: string; readonly port: number };
 /** To service and logger: hold the listening socket that comes with this message for a later keeper, or close it again. */
 export type ListeningSocket = { readonly t: "keep" | "drop"; readonly address: string };
 
+/** Answers `copy`: the socket comes with it, unless it can't be opened. */
+export type SocketCopy = { readonly t: "copy"; readonly address: string };
+
 /** About the first run with `memoryMax` or `cpuQuota`: which folder holds its cgroup, or why there is none. */
 export type CgroupReport = { readonly t: "cgroups"; readonly folder?: string; readonly problem?: string };
 
@@ -37,6 +40,8 @@ export type SpawnRequest = RunKey & {
   readonly notify?: { readonly fd: number; readonly file: string };
   /** A FIFO, recreated for this run, that is its standard input: the run holds both ends, so it never ends. Absent: /dev/null. */
   readonly stdin?: string;
+  /** A descriptor opened for writing, and its file, recreated for this run, into which it writes how many clients it has. */
+  readonly clients?: { readonly fd: number; readonly file: string };
   /** A descriptor opened for writing, and its FIFO, recreated for this run: what is written while nobody reads is an error (EPIPE). */
   readonly screen?: { readonly fd: number; readonly file: string };
   /** The run gets a listening socket as descriptor 3: the same for all runs with this address. */
@@ -96,6 +101,8 @@ export type ToKeeper =
   | { readonly t: "listening"; readonly address?: string }
   /** The shared sockets to keep open; all others are closed. */
   | { readonly t: "sockets"; readonly wanted: readonly Listening[] }
+  /** Opens this shared socket, if it isn't open, and sends it once more: the service awaits a client on it. */
+  | { readonly t: "copy"; readonly listening: Listening }
   /** Answers `ping`. */
   | { readonly t: "pong" }
   /** The service answers `stop`: it is alive and stops everything gracefully. */
@@ -157,6 +164,8 @@ export type FromKeeper =
       readonly lineage: string;
       /** The keeper takes the listening socket of the API (`listening`) and gives it to each later service. A service of 1.0.0 asks. */
       readonly keepsApi: true;
+      /** The keeper answers `copy`. Absent: a keeper of 1.0.0. */
+      readonly copies?: true;
       /** For the markers of runs. */
       readonly markerKey: string;
       /** Folder with a cgroup for each slot, where the machine has them. */
@@ -174,6 +183,7 @@ export type FromKeeper =
   /** The state folder can't be used; the service says why and ends. */
   | { readonly t: "refused"; readonly reason: string }
   | ListeningSocket
+  | SocketCopy
   | CgroupReport
   | SpawnedReport
   | (FailedReport & { readonly t: "failed" })

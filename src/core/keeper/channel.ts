@@ -1,6 +1,6 @@
 /** One component that the keeper runs: started, restarted with back-off, killed if it hangs; messages are sent now or a little later. */
 import { type ChildProcess, spawn } from "node:child_process";
-import type { ListeningSocket } from "../ipc/keeper-protocol.ts";
+import type { ListeningSocket, SocketCopy } from "../ipc/keeper-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { type InheritedSocket, type InheritedSockets, inheritance } from "../os/inherited-sockets.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
@@ -261,7 +261,7 @@ export class ComponentProcess<Sent, Received> {
   }
 
   /** Resolves when it is in the channel, so that it arrives even if this process is killed; or when the channel broke. */
-  shareSocket(message: ListeningSocket, socket: InheritedSocket | undefined): Promise<void> {
+  shareSocket(message: ListeningSocket | SocketCopy, socket: InheritedSocket | undefined): Promise<void> {
     void this.flush();
     // A process that ends meanwhile doesn't need it: the next one inherits the socket.
     if (!this.isUp) return Promise.resolve();

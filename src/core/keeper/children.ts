@@ -205,6 +205,8 @@ export class Children {
       failpoint("keeper.asked");
       const notifyFd = request.notify === undefined ? undefined : recreateFile(request.notify.file);
       if (notifyFd !== undefined) fds.push(notifyFd);
+      const clientsFd = request.clients === undefined ? undefined : recreateFile(request.clients.file, "wx");
+      if (clientsFd !== undefined) fds.push(clientsFd);
       const [out, err] = pair === undefined ? [] : fds;
       const input = request.stdin === undefined ? undefined : recreateInput(request.stdin, request.as);
       if (input !== undefined) fds.push(input);
@@ -214,7 +216,7 @@ export class Children {
       // Taken before the fork: all that happened earlier (a changed file) applies to the run.
       const since = monotonicMs();
       const [child, channel] = this.#cgroups.within(request, () =>
-        fork(request, { input, out, err, notifyFd, screenFd, socket }, this.#environment),
+        fork(request, { input, out, err, notifyFd, clientsFd, screenFd, socket }, this.#environment),
       );
       if (child.pid !== undefined) return this.#started({ request, pair, child, channel, pid: child.pid, since });
       child.once("error", (error) => this.#onSpawnError(request, pair, error));

@@ -162,7 +162,7 @@ export class KeeperState {
   }
 
   /** What a service needs to begin. Clears the restart orders; the service gives new ones. */
-  snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage" | "keepsApi"> {
+  snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage" | "keepsApi" | "copies"> {
     const { ended, notes, running } = this.journal.state;
     this.#children.restartOrders.clear();
     return {

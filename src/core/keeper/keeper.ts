@@ -92,6 +92,7 @@ export class Keeper {
       from: () => this.#installations.service,
       leaders: () => this.#state?.leaders ?? [],
       keepers: () => [this.#service, this.#logger],
+      sendCopy: (message, socket) => this.#service.current?.shareSocket(message, socket),
     });
     this.#balancer = new BalancerProcessKeeper({
       argv: (socket) => balancerProgram(this.#installations.balancer, socket),
@@ -193,6 +194,8 @@ export class Keeper {
         return this.#balancer.setWanted(message.wanted);
       case "sockets":
         return this.#sockets.retain(message.wanted);
+      case "copy":
+        return void this.#sockets.copy(message.listening);
       case "listening":
         return this.#sockets.keepApi(message.address, socket);
       case "pong":
@@ -229,7 +232,8 @@ export class Keeper {
 
   #sendSnapshot(): void {
     if (this.#state === undefined) return;
-    this.#service.send({ t: "snapshot", ...this.#state.snapshot(), lineage: this.#start.lineage, keepsApi: true });
+    const { lineage } = this.#start;
+    this.#service.send({ t: "snapshot", ...this.#state.snapshot(), lineage, keepsApi: true, copies: true });
     this.#sendParts();
     void this.#service.flush();
   }

@@ -1,8 +1,8 @@
 /** The shared sockets of clusters: opened once, inherited by each run, and by the next keeper. And the socket of the API, which the first service opens and each later one inherits. */
 import { spawn } from "node:child_process";
-import type { Listening, ListeningSocket } from "../ipc/keeper-protocol.ts";
+import type { Listening, ListeningSocket, SocketCopy } from "../ipc/keeper-protocol.ts";
 import { addressOf, type InheritedSocket, type InheritedSockets, isApiAddress } from "../os/inherited-sockets.ts";
-import { isListeningHandle } from "../os/server-handle.ts";
+import { handleFor, isListeningHandle } from "../os/server-handle.ts";
 import { type Installation, openerProgram, ownEnvironment, type ProgramStart } from "./programs.ts";
 
 /** Linux takes at most 128 KiB in one argument (MAX_ARG_STRLEN): above this the opener is not told the runs. */
@@ -22,11 +22,13 @@ export type ListeningSocketsOptions = {
   readonly leaders: () => readonly number[];
   /** Service and logger: they start the next keeper when this one is killed. */
   readonly keepers: () => readonly SocketKeeper[];
+  readonly sendCopy: (message: SocketCopy, socket: InheritedSocket | undefined) => Promise<void> | undefined;
 };
 
 export class ListeningSockets {
   readonly #options: ListeningSocketsOptions;
   readonly #open: Map<string, InheritedSocket>;
+  #wanted: ReadonlySet<string> = new Set();
   readonly #opening = new Map<string, Promise<OpenedSocket>>();
 
   constructor(options: ListeningSocketsOptions) {
@@ -46,6 +48,18 @@ export class ListeningSockets {
       this.#opening.get(address) ?? this.#openSocket(listening, address).finally(() => this.#opening.delete(address));
     this.#opening.set(address, opening);
     return opening;
+  }
+
+  /** Opens it, if it isn't open, and sends it to the service once more; without it if that fails. */
+  async copy(listening: Listening): Promise<void> {
+    await this.open(listening);
+    const address = addressOf(listening);
+    // Its cluster may have been stopped meanwhile.
+    if (!this.#wanted.has(address)) this.#drop(address);
+    const socket = this.#open.get(address);
+    // An earlier keeper has opened it.
+    if (socket?.isBare === true) this.#open.set(address, handleFor(socket.fd));
+    await this.#options.sendCopy({ t: "copy", address }, this.#open.get(address));
   }
 
   /** undefined: call `open` first. */
@@ -68,9 +82,9 @@ export class ListeningSockets {
 
   /** Closes all others, so that no client waits on a socket without instances. */
   retain(wanted: readonly Listening[]): void {
-    const addresses = new Set(wanted.map(addressOf));
+    this.#wanted = new Set(wanted.map(addressOf));
     for (const address of [...this.#open.keys()])
-      if (!addresses.has(address) && !isApiAddress(address)) this.#drop(address);
+      if (!this.#wanted.has(address) && !isApiAddress(address)) this.#drop(address);
   }
 
   #drop(address: string): void {

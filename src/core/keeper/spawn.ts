@@ -13,6 +13,8 @@ type StdioEnds = {
   readonly err?: number | undefined;
   /** On which it reports that it is ready. */
   readonly notifyFd?: number | undefined;
+  /** On which it counts its clients. */
+  readonly clientsFd?: number | undefined;
   /** On which its terminal is shown. */
   readonly screenFd?: number | undefined;
   /** On which it accepts connections. */
@@ -24,16 +26,20 @@ const SOCKET_FD = 3;
 
 /** `environment`: the keeper's; the variables of the run override it. @throws what `spawn` of `node:child_process` throws */
 export function fork(
-  { argv, cwd, env, inherit, as, notify, screen, listen, channel, farewell }: SpawnRequest,
-  { input, out, err, notifyFd, screenFd, socket }: StdioEnds,
+  { argv, cwd, env, inherit, as, notify, clients, screen, listen, channel, farewell }: SpawnRequest,
+  { input, out, err, notifyFd, clientsFd, screenFd, socket }: StdioEnds,
   environment: NodeJS.ProcessEnv,
 ): readonly [ChildProcess, WorkerChannel | undefined] {
   if (listen !== undefined && socket === undefined) throw new Error("its shared socket was closed meanwhile");
   const [file = "", ...args] = argv;
   const stdio: (number | "ignore" | "pipe")[] = [input ?? "ignore", out ?? "ignore", err ?? "ignore"];
   if (socket !== undefined) stdio[SOCKET_FD] = socket;
-  if (notify !== undefined && notifyFd !== undefined) stdio[notify.fd] = notifyFd;
-  if (screen !== undefined && screenFd !== undefined) stdio[screen.fd] = screenFd;
+  const named = [
+    [notify, notifyFd],
+    [clients, clientsFd],
+    [screen, screenFd],
+  ] as const;
+  for (const [place, fd] of named) if (place !== undefined && fd !== undefined) stdio[place.fd] = fd;
   const channelFd = channel === true ? stdio.push("pipe") - 1 : undefined;
   const variables = channelFd === undefined ? env : { ...env, ...channelVariables(channelFd) };
   if ([...argv, cwd, ...Object.entries(variables).flat()].some((text) => text.includes("\0")))
@@ -51,10 +57,10 @@ export function fork(
   ];
 }
 
-/** A new file: an earlier run may still write to the old one. */
-export function recreateFile(file: string): number {
+/** A new file: an earlier run may still write to the old one. `flags`: how it is opened, "ax" to append. */
+export function recreateFile(file: string, flags: "ax" | "wx" = "ax"): number {
   rmSync(file, { force: true });
-  return openSync(file, "ax", 0o600);
+  return openSync(file, flags, 0o600);
 }
 
 /** Standard input of a run: an empty FIFO, open for reading and writing. An earlier run may still read the old one. */

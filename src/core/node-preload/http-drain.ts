@@ -9,6 +9,8 @@ import { Server, type Socket } from "node:net";
 
 type HttpServer = Server & { readonly closeIdleConnections?: () => void };
 
+const { close: closeServer } = Server.prototype;
+
 /** All servers that listen, or have connections. */
 const drains = new Map<Server, HttpDrain>();
 
@@ -57,7 +59,7 @@ class HttpDrain {
   close(callback: unknown): void {
     if (this.#early === undefined) {
       if (this.#server.listening) this.#begin();
-      Server.prototype.close.call(this.#server, callback as () => void);
+      closeServer.call(this.#server, callback as () => void);
       return;
     }
     const isOver = this.#early === "over";
@@ -74,7 +76,7 @@ class HttpDrain {
       [...this.#answers].flatMap(([socket, answers]) => ([...answers].some(hasBegun) ? socket : [])),
     );
     this.#begin();
-    Server.prototype.close.call(this.#server);
+    closeServer.call(this.#server);
     await new Promise<void>((resolve) => {
       const limit = setTimeout(resolve, this.#idleMs);
       this.#changed = () => {
@@ -151,9 +153,9 @@ function withoutConnection(headers: unknown): unknown {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== "connection"));
 }
 
-/** Call before it listens. Servers of other protocols stay as they are. */
-export function watchServer(server: Server, idleMs: number): void {
-  const prototype = httpPrototype(server);
+/** Call before it listens. Servers of other protocols stay as they are, but with `isAny`. */
+export function watchServer(server: Server, idleMs: number, isAny = false): void {
+  const prototype = httpPrototype(server) ?? (isAny ? server : undefined);
   if (prototype === undefined) return;
   if (!drains.has(server)) drains.set(server, new HttpDrain(server, idleMs));
   drains.get(server)?.reset();
@@ -182,16 +184,39 @@ function httpPrototype(server: Server): Server | undefined {
   return undefined;
 }
 
-/** A handler of the program for this signal is called when the connections have ended, or after a while. */
-export function drainBefore(signal: string): void {
+/**
+ * A handler of the program for this signal is called when the connections have ended, or after a while. `ended`: all
+ * connections have ended of a server that may get a client just before the signal. Then it delays the signal, too, and
+ * without a handler the program ends only then.
+ */
+export function drainBefore(signal: NodeJS.Signals, idleMs: number, ended?: () => Promise<void>): void {
   const emit = process.emit as (event: unknown, ...args: unknown[]) => boolean;
-  let isStopping = false;
+  const keepAlive = (): void => undefined;
+  const hasHandler = (): boolean => process.listeners(signal).some((each) => each !== keepAlive);
+  let state: "running" | "draining" | "over" = "running";
+  const over = (args: readonly unknown[]): void => {
+    state = "over";
+    process.off(signal, keepAlive);
+    if (ended === undefined || hasHandler()) emit.call(process, signal, ...args);
+    else process.kill(process.pid, signal);
+  };
   process.emit = ((event: unknown, ...args: unknown[]): boolean => {
-    if (event !== signal || isStopping) return emit.call(process, event, ...args);
-    isStopping = true;
-    void Promise.all([...drains.values()].map((drain) => drain.closeEarly())).then(() =>
-      emit.call(process, event, ...args),
-    );
+    // A service that continues for one that was killed asks again.
+    if (event === signal && state === "draining" && ended !== undefined) return true;
+    if (event !== signal || state !== "running") return emit.call(process, event, ...args);
+    state = "draining";
+    const closed = [...drains.values()].map((drain) => drain.closeEarly());
+    const limit = hasHandler() ? [sleep(idleMs)] : [];
+    if (ended !== undefined) closed.push(Promise.race([ended(), ...limit]));
+    void Promise.all(closed).then(() => over(args));
     return true;
   }) as typeof process.emit;
+  // Node remembers `emit` when the first handler is added.
+  if (ended !== undefined) process.on(signal, keepAlive);
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
 }

@@ -4,6 +4,8 @@ import { type ListenOptions, Server } from "node:net";
 
 /** systemd's SD_LISTEN_FDS_START. */
 const SHARED_FD = 3;
+/** Clients that wait in the kernel's queue, as procman has opened the socket; by default Node would lower that to 511. */
+const BACKLOG = 4_096;
 
 type Place = { readonly fd: number } | { readonly port: number; readonly host: string };
 
@@ -40,7 +42,8 @@ export function replaceListen(place: Place | undefined, on: ListeningServers): v
     const { port: _port, host: _host, ...others } = options;
     const own = { ...others, ...free };
     free = undefined;
-    return original.call(this, own, ...args.slice(1).filter((each) => typeof each === "function"));
+    const backlog = "fd" in own ? [BACKLOG] : [];
+    return original.call(this, own, ...backlog, ...args.slice(1).filter((each) => typeof each === "function"));
   };
 }
 

@@ -6,16 +6,18 @@
  * - lets the program's first `listen` on a TCP port use the cluster's shared socket, or the instance's own port;
  * - gives the connections of that server the addresses of their clients, which the balancer's headers name;
  * - ends kept connections of HTTP servers with an answer, before the program gets its stop signal and when it closes a
- * server.
+ * server;
+ * - counts the connections of a server on the shared socket, if its cluster sleeps without any.
  */
 import { writeSync } from "node:fs";
 import { ClientAddresses } from "./client-address.ts";
+import { clientCount } from "./client-count.ts";
 import { drainBefore, watchServer } from "./http-drain.ts";
 import { placeOf, replaceListen } from "./listening.ts";
 
 type Callback = (error: Error | null) => void;
 
-/** `on`, or parts: `ready=FD`, `stop=SIGNAL`, `idle=MS`, `proxy=TOKEN`, `raw=net`. */
+/** `on`, or parts: `ready=FD`, `stop=SIGNAL`, `idle=MS`, `proxy=TOKEN`, `raw=net`, `clients=FD`. */
 const { PROCMAN_NODE: task } = process.env;
 
 if (task !== undefined) {
@@ -33,14 +35,20 @@ if (task !== undefined) {
     idle = "5000",
     proxy,
     raw,
+    clients,
   } = Object.fromEntries(task.split(" ").map((part) => part.split("=")));
   wrapSend(ready === undefined ? undefined : Number(ready));
   const addresses = proxy === undefined ? undefined : new ClientAddresses(proxy, raw === "net");
+  const count = clients === undefined ? undefined : clientCount(Number(clients));
   replaceListen(place, {
     watch: (server) => watchServer(server, Number(idle)),
-    place: (server) => addresses?.read(server),
+    place: (server) => {
+      addresses?.read(server);
+      if (count !== undefined) watchServer(server, Number(idle), true);
+      count?.watch(server);
+    },
   });
-  drainBefore(stop);
+  drainBefore(stop as NodeJS.Signals, Number(idle), count && (() => count.ended));
 }
 
 function wrapSend(readyFd: number | undefined): void {

@@ -2,8 +2,8 @@
 import { closeSync } from "node:fs";
 import { messagesIn } from "../base/messages.ts";
 
-/** A listening socket from which this process doesn't accept. */
-export type InheritedSocket = { readonly fd: number; readonly close: () => void };
+/** A listening socket from which this process doesn't accept. `isBare`: only a descriptor, which can't be sent to another process. */
+export type InheritedSocket = { readonly fd: number; readonly close: () => void; readonly isBare?: true };
 
 /** Keyed by the address on which they listen. */
 export type InheritedSockets = ReadonlyMap<string, InheritedSocket>;
@@ -60,7 +60,10 @@ export function takeSockets(): Map<string, InheritedSocket> {
   delete process.env[VARIABLE];
   const addresses = JSON.parse(text) as readonly string[];
   return new Map(
-    addresses.map((address, index) => [address, { fd: FIRST_FD + index, close: () => closeSync(FIRST_FD + index) }]),
+    addresses.map((address, index) => {
+      const fd = FIRST_FD + index;
+      return [address, { fd, close: () => closeSync(fd), isBare: true }];
+    }),
   );
 }
 

@@ -26,7 +26,7 @@ type SentSocket = Parameters<NonNullable<typeof process.send>>[1];
 
 export class KeeperChannel {
   readonly #channel: KeeperTransport;
-  readonly #receive: (messages: unknown) => void;
+  readonly #receive: (messages: unknown, socket?: unknown) => void;
   readonly #onClosed: () => void;
   #outbox: ToKeeper[] = [];
   /** The latest note of each process that changed in this turn; a text is sent as it is. */
@@ -35,7 +35,7 @@ export class KeeperChannel {
   #isFirstStart = false;
   /** Processes of a first start whose spawn is not sent yet. */
   readonly #starting = new Set<string>();
-  #heldBatches: unknown[] | undefined;
+  #heldBatches: (readonly [unknown, unknown])[] | undefined;
   #flushing = false;
   #closed = false;
   readonly #delayed: ToKeeper[] = [];
@@ -45,14 +45,14 @@ export class KeeperChannel {
 
   constructor(
     channel: KeeperTransport,
-    on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void },
+    on: { readonly message: (message: FromKeeper, socket?: unknown) => void; readonly closed: () => void },
   ) {
     this.#channel = channel;
-    this.#receive = (messages) => {
-      if (this.#heldBatches !== undefined) return void this.#heldBatches.push(messages);
+    this.#receive = (messages, socket) => {
+      if (this.#heldBatches !== undefined) return void this.#heldBatches.push([messages, socket]);
       for (const message of messages as FromKeeper[]) {
         if (message.t === "snapshot") this.#isFirstStart = isEmpty(message);
-        on.message(message);
+        on.message(message, socket);
       }
       // Send all decisions in this turn, not in the next.
       this.flush();
@@ -131,7 +131,7 @@ export class KeeperChannel {
     void until.then(() => {
       const held = this.#heldBatches ?? [];
       this.#heldBatches = undefined;
-      if (!this.#closed) for (const messages of held) this.#receive(messages);
+      if (!this.#closed) for (const batch of held) this.#receive(...batch);
     });
   }
 

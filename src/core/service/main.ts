@@ -49,12 +49,12 @@ process.stderr.on("error", () => undefined);
 /** `batch`: snapshot to resume from after a failed upgrade. */
 function startService(batch: readonly FromKeeper[] = []): void {
   let service: ProcmanService | undefined;
-  const receive = (message: FromKeeper): void => {
+  const receive = (message: FromKeeper, socket?: unknown): void => {
     if (isForKeeping(message)) return;
     if (message.t === "refused") return exitRefused(message.reason);
     if (message.t === "aside") return void standBy(service);
     if (message.t === "snapshot") service ??= newService(notedConfig(message), link);
-    service?.receive(message);
+    service?.receive(message, socket);
   };
   const stateDir = config?.stateDir ?? previousStateDir ?? "";
   const link = new KeeperChannel(process, { message: receive, closed: () => void onKeeperGone(stateDir, service) });

@@ -232,7 +232,8 @@ export class ProcmanService {
     return this.#api.listen();
   }
 
-  receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" | "keep" | "drop" }>): void {
+  /** `socket`: what has come with it. */
+  receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" | "keep" | "drop" }>, socket?: unknown): void {
     switch (message.t) {
       case "snapshot":
         return this.#onSnapshot(message);
@@ -250,6 +251,8 @@ export class ProcmanService {
         return this.#link.send({ t: "pong" });
       case "cgroups":
         return this.#spawner.useCgroups(message, (problem) => this.#log.warn(problem));
+      case "copy":
+        return this.#balancing.sharing.queues.take(message.address, socket);
       case "parts":
         return this.#parts.learn(message);
       case "renewed":
@@ -295,6 +298,7 @@ export class ProcmanService {
     const hidden = isFirst ? hiddenOutputNotice(config) : undefined;
     if (hidden !== undefined) this.#log.info(hidden);
     this.#spawner.load(snapshot);
+    this.#balancing.sharing.queues.isSupported = snapshot.copies === true;
     this.#exec.load(snapshot.markerKey, isFirst);
     this.#lasting.load(config.processes);
     const recovered = recover(snapshot, config, this.#services, this.#lasting);

@@ -18,10 +18,6 @@ test("a process needs a port for its clients, a cluster has one", () => {
     /^0\.idle\.port: .* beside "cluster"/,
   );
   assert.match(errors({ ...web, cluster: { instances: 2 }, idle })[0] ?? "", /^0\.idle: .* without "commonPort"/);
-  assert.match(
-    errors({ ...web, cluster: { ...cluster, mode: "share" }, idle })[0] ?? "",
-    /^0\.idle: .*"mode": "share"/,
-  );
 });
 
 test("the program can't listen on the port of its clients", () => {
@@ -46,5 +42,19 @@ test("what is ignored is an address or a network", () => {
   assert.deepEqual(
     errors({ ...web, idle: { ...idle, port: 3000, ignore } }).map((text) => text.split(";", 1)[0]),
     ['0.idle.ignore.3: Found "proxy"', '0.idle.ignore.4: Found "10.0.0.0/40"'],
+  );
+});
+
+test("on a shared socket only Node programs that count their clients sleep, and what the load balancer sees doesn't count", () => {
+  const share = { ...web, cluster: { instances: 2, mode: "share", commonPort: 3000 } };
+  assert.deepEqual(errors({ ...share, node: true, idle: { ...idle, wakeTimeout: 5, busyFile: "busy" } }), []);
+  assert.match(errors({ ...share, idle })[0] ?? "", /^0\.idle: Found "idle" .*without "node": true.* Add that; /);
+  assert.match(
+    errors({ ...share, node: true, idle: { ...idle, wakeOn: "data" } })[0] ?? "",
+    /^0\.idle\.wakeOn: Found "data" with "mode": "share"; allowed: "connect"\. .* Remove it, or use the load balancer/,
+  );
+  assert.match(
+    errors({ ...share, node: true, idle: { ...idle, ignore: ["10.0.0.5"] } })[0] ?? "",
+    /^0\.idle\.ignore: Found "ignore" with "mode": "share"; .* Remove it, or use the load balancer/,
   );
 });

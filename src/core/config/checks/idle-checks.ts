@@ -16,7 +16,8 @@ function errorsOf(process: PartialProcess, path: JsonPath): readonly Finding[] {
   const { idle } = process;
   if (idle === undefined) return [];
   const at = [...path, "idle"];
-  return [...portErrors(process, at), ...opposites(process, path), ...unknownAddresses(idle.ignore, at)];
+  const shared = process.cluster?.mode === "share" ? sharedErrors(process, at) : [];
+  return [...portErrors(process, at), ...shared, ...opposites(process, path), ...unknownAddresses(idle.ignore, at)];
 }
 
 /** Clients need a port that stays open while it sleeps. */
@@ -42,15 +43,6 @@ function portErrors({ cluster, env, idle = {} }: PartialProcess, at: JsonPath): 
         message: 'Found "port" beside "cluster", whose clients come on "commonPort"; remove it.',
       },
     ];
-  if (cluster.mode === "share")
-    return [
-      {
-        path: at,
-        at: "key",
-        message:
-          'Found "idle" with "mode": "share"; allowed: with the load balancer, which counts clients and holds them. procman cannot see those that instances accept themselves. Remove "mode" and give the instances a "startPort".',
-      },
-    ];
   return "commonPort" in cluster
     ? []
     : [
@@ -60,6 +52,33 @@ function portErrors({ cluster, env, idle = {} }: PartialProcess, at: JsonPath): 
           message: 'Found "idle" for a cluster without "commonPort", on which clients come and wake it; give it one.',
         },
       ];
+}
+
+/** Instances that accept clients themselves: there is no load balancer that counts clients and looks at them. */
+function sharedErrors({ node, idle = {} }: PartialProcess, at: JsonPath): readonly Finding[] {
+  const found = (key: string): string => `Found ${key} with "mode": "share"`;
+  const remedy = 'Remove it, or use the load balancer: remove "mode", and give the instances a "startPort".';
+  const uncounted = `${found('"idle"')}, but without "node": true, by which a Node program counts its clients. Add that; for another program use the load balancer: remove "mode", and give the instances a "startPort".`;
+  return [
+    ...(node === true ? [] : [{ path: at, at: "key" as const, message: uncounted }]),
+    ...(idle.wakeOn === "data"
+      ? [
+          {
+            path: [...at, "wakeOn"],
+            message: `${found('"data"')}; allowed: "connect". What a client has sent is seen by the instance alone. ${remedy}`,
+          },
+        ]
+      : []),
+    ...("ignore" in idle
+      ? [
+          {
+            path: [...at, "ignore"],
+            at: "key" as const,
+            message: `${found('"ignore"')}; whose connection it is, is seen by the instance alone. ${remedy}`,
+          },
+        ]
+      : []),
+  ];
 }
 
 function opposites(process: PartialProcess, path: JsonPath): readonly Finding[] {

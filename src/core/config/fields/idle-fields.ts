@@ -30,14 +30,14 @@ export const IDLE = {
   },
   wakeOn: {
     type: optional(enumeration(WAKE_ON)),
-    description: "What wakes it: a connection, or the first byte that a client sends.",
+    description: "What wakes it: a connection, or the first byte that a client sends (not with a shared socket).",
     default: "connect",
     onChange: "live",
   },
   ignore: {
     type: optional(listOf(notEmpty("an address or a network"), ADDRESSES)),
     description:
-      "Addresses and networks whose connections neither wake it nor keep it awake, such as those of a load balancer that checks it. While it sleeps they are closed at once.",
+      "Addresses and networks whose connections neither wake it nor keep it awake, such as those of a load balancer that checks it. While it sleeps they are closed at once. Not with a shared socket.",
     onChange: "live",
   },
   busyFile: {

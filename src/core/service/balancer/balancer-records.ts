@@ -8,6 +8,9 @@ import type { BackendReport, FrontReport, FrontSpec } from "../../ipc/balancer-p
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { error, info, type LogLine } from "../log-line.ts";
 
+/** Where clients of a process come, and how they wake it. */
+export type SleepFront = Pick<FrontSpec, "id" | "hostname" | "port" | "wake">;
+
 /** For a cluster whose instances share a listening socket. */
 export function withSharedSocket(record: ProcessRecord, { hostname, port }: Listening): ProcessRecord {
   const isOpen = record.instances?.some((instance) => instance.pid !== undefined || isInBackoff(instance)) === true;
@@ -62,24 +65,24 @@ export function withBackend(
 }
 
 /** Adds to the record of a front what it does without clients. */
-export function withSleep(record: ProcessRecord, front: FrontSpec, sleep: ProcessRecord["sleep"]): ProcessRecord {
+export function withSleep(record: ProcessRecord, front: SleepFront, sleep: ProcessRecord["sleep"]): ProcessRecord {
   if (sleep === undefined) return record;
   const { turnedAway, busy } = sleep;
   const known = withWaker(record, front);
   const notes = [
-    ...(busy === undefined ? [] : [`it has no client, but ${busy}`]),
+    ...(busy === undefined ? [] : [`stays awake: ${busy}`]),
     ...(turnedAway === undefined ? [] : [turnedAwayText(turnedAway, front)]),
   ];
   return { ...known, reason: [known.reason, ...notes].join("; "), sleep };
 }
 
-export function turnedAwayText(count: number, { wake }: FrontSpec): string {
+export function turnedAwayText(count: number, { wake }: SleepFront): string {
   const who = count === 1 ? "a client was" : `${count} clients were`;
   return `${who} turned away: it did not come up (idle.wakeTimeout: ${duration(wake?.timeoutMs ?? 0)})`;
 }
 
 /** Adds to the record of what sleeps how a client wakes it. */
-export function withWaker(record: ProcessRecord, { wake, hostname, port }: FrontSpec): ProcessRecord {
+export function withWaker(record: ProcessRecord, { wake, hostname, port }: SleepFront): ProcessRecord {
   const { blocked, disabled, instances, updated } = record;
   if (!isAsleep(record) || wake === undefined) return record;
   const since =

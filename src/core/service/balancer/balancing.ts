@@ -1,17 +1,12 @@
 /** Tells the balancer which instances may get connections, and adds its data to their records. */
-import { addressText } from "../../base/address-text.ts";
 import { DEFAULT_PORT_VARIABLE, ownPort } from "../../config/cluster-variables.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { isRunning as hasRunningStatus } from "../../contract/status-sets.ts";
 import type { BackendState, BalancerIdentity, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
-import type { Listening } from "../../ipc/keeper-protocol.ts";
-import { waitsForConnections } from "../../os/epoll.ts";
-import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
-import { allListeners } from "../../os/listening-ports.ts";
+import type { InheritedSockets } from "../../os/inherited-sockets.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import { hasLeader, isBeingStopped, isIdle, isRunning, waitsForDependents } from "../../supervisor/verdict.ts";
-import { warn } from "../log-line.ts";
 import type { PendingStop } from "../recovery/notes.ts";
 import type { ServiceEvents } from "../reporting/service-events.ts";
 import type { Services } from "../services.ts";
@@ -31,9 +26,9 @@ import {
 } from "./balancer-records.ts";
 import { ConnectionDrain } from "./drain.ts";
 import { ReportedBusy } from "./reported-busy.ts";
-import { Sleep } from "./sleep.ts";
+import { Sharing } from "./sharing.ts";
+import { clientsIn, Sleep, sleepFrontOf } from "./sleep.ts";
 import { Standby, withoutClients } from "./standby.ts";
-import { StrandedClients, startTurningAway } from "./stranded-clients.ts";
 import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";
 
 type BalancingParts = {
@@ -46,15 +41,15 @@ type BalancingParts = {
 export class Balancing implements Subsystem {
   /** Instances that run without clients while a deployment is watched. */
   readonly standby: Standby;
+  readonly sharing: Sharing;
   readonly #services: Pick<Services, "link" | "log" | "specs" | "supervisor" | "markers">;
   readonly #events: Pick<ServiceEvents, "publishState">;
-  readonly #sockets: InheritedSockets | undefined;
   #balancer: BalancerClient | undefined;
   #reports = new Map<string, FrontReport>();
   #isChanged = false;
   #isClosed = false;
+  #isRetired = false;
   readonly #unreachable: UnreachableInstances;
-  readonly #stranded: StrandedClients;
   readonly #portConflicts: PortConflicts;
   readonly #drain: ConnectionDrain;
   readonly #busy: ReportedBusy;
@@ -62,37 +57,36 @@ export class Balancing implements Subsystem {
   readonly #watchers = new Set<() => void>();
 
   constructor(services: Services, { events, spawner, sockets }: BalancingParts) {
-    const { bus, log } = services;
+    const { log } = services;
     this.#services = services;
     this.#events = events;
-    this.#sockets = sockets;
     this.standby = new Standby(services, () => this.#scheduleUpdate());
-    // A block changes whether a client may wake it.
-    bus.events.listen(({ id }) => {
-      if (services.specs.find(id)?.idle !== undefined) this.#scheduleUpdate();
-    });
-    bus.transitions.listen(({ id, spec: { front, share } }) => {
-      if (front !== undefined || this.#isReplaced(id)) this.#scheduleUpdate();
-      if (share !== undefined) setImmediate(() => this.#unreachable.check());
+    this.#listen(services);
+    this.sharing = new Sharing(services, {
+      sockets,
+      unreachable: () => this.#unreachable,
+      isServing: (slot, state) => !this.#isClosed && this.#isServing(slot, state),
+      sendStop: (stop) => spawner.sendStop(stop),
+      onClient: () => this.#sleep.check(),
     });
     this.#drain = new ConnectionDrain(services, spawner, () => this.#balancer?.send());
     this.#unreachable = new UnreachableInstances(
-      () => [...this.#findUnreachable(), ...this.#sharing()],
+      () => [...this.#findUnreachable(), ...this.sharing.instances()],
       (id, line) => {
         log.write(id, line);
-        setImmediate(() => this.#stranded.check());
+        setImmediate(() => this.sharing.stranded.check());
       },
       () => this.#notifyWatchers(),
     );
-    this.#stranded = new StrandedClients({
-      idle: () => this.#idleSockets(),
-      queued: ({ port }) =>
-        allListeners().reduce((sum, listener) => (listener.port === port ? sum + listener.queued : sum), 0),
-      turnAway: (socket, isFirst) => this.#turnAway(socket, isFirst),
-    });
     this.#busy = new ReportedBusy(services);
     this.#sleep = new Sleep(services, {
-      report: (front) => (this.identity === undefined ? undefined : this.#reports.get(front)),
+      clients: (sleeper, isDormant) => {
+        if (sleeper.share !== undefined) return this.sharing.clientsOf(sleeper, isDormant);
+        const report = this.identity === undefined ? undefined : this.#reports.get(sleeper.front.id);
+        return report && clientsIn(report);
+      },
+      turnAway: (socket) => this.sharing.turnAway(socket),
+      retain: (sockets) => this.sharing.queues.retain(sockets),
       send: async () => this.#balancer?.send(),
       changed: () => this.#scheduleUpdate(),
       saysBusy: this.#busy.has,
@@ -107,13 +101,24 @@ export class Balancing implements Subsystem {
     );
   }
 
+  #listen({ bus, specs }: Services): void {
+    // A block changes whether a client may wake it.
+    bus.events.listen(({ id }) => {
+      if (specs.find(id)?.idle !== undefined) this.#scheduleUpdate();
+    });
+    bus.transitions.listen(({ id, spec: { front, share } }) => {
+      if (front !== undefined || share !== undefined || this.#isReplaced(id)) this.#scheduleUpdate();
+    });
+  }
+
   get #specs(): readonly ProcessSpec[] {
     return this.#services.specs.config.processes;
   }
 
   /** Whether it takes over this stop: an instance behind the balancer is asked to end when it gets no new connections. */
   defersStop(stop: PendingStop): boolean {
-    if (this.#balancer === undefined || this.#services.specs.of(stop.slot).front === undefined) return false;
+    if (this.#balancer === undefined || this.#services.specs.of(stop.slot).front === undefined)
+      return this.sharing.defersStop(stop);
     this.#drain.add(stop);
     return true;
   }
@@ -128,7 +133,8 @@ export class Balancing implements Subsystem {
     this.standby.resume();
     this.#busy.resume();
     this.#drain.resume();
-    if (this.#isWanted) this.apply();
+    this.sharing.resume();
+    this.apply();
   }
 
   get #isWanted(): boolean {
@@ -156,7 +162,7 @@ export class Balancing implements Subsystem {
 
   /** Sends the states of all instances, once for all changes of a turn. */
   #scheduleUpdate(): void {
-    if (this.#balancer === undefined || this.#isChanged) return;
+    if (this.#isChanged || this.#isRetired) return;
     this.#isChanged = true;
     setImmediate(() => {
       this.#isChanged = false;
@@ -170,15 +176,16 @@ export class Balancing implements Subsystem {
   end(): void {
     this.#isClosed = true;
     this.#unreachable.stop();
-    this.#stranded.stop();
+    this.sharing.stop();
     this.#sleep.stop();
     this.#scheduleUpdate();
   }
 
   retire(): void {
+    this.#isRetired = true;
     this.#unreachable.stop();
-    this.#stranded.stop();
     this.#sleep.stop();
+    this.sharing.stop();
     this.#portConflicts.stop();
     this.#balancer?.close();
     this.#balancer = undefined;
@@ -224,17 +231,24 @@ export class Balancing implements Subsystem {
 
   #withAddress(record: ProcessRecord): ProcessRecord {
     const isCluster = record.type === "cluster";
-    const { share, front } = this.#specOf(record) ?? {};
-    if (share !== undefined) return isCluster ? withSharedSocket(record, share) : this.#withAccepting(record);
+    const spec = this.#specOf(record);
+    const { share, front } = spec ?? {};
+    if (spec !== undefined && share !== undefined)
+      return this.#withSleep(isCluster ? withSharedSocket(record, share) : this.#withAccepting(record), spec);
     if (isCluster && front !== undefined && this.#balancer?.isAnswered === false)
       return { ...record, reason: `${record.reason}; the load balancer does not answer: its standard error says why` };
     if (front === undefined) return record;
     const report = this.#reports.get(front.id);
-    const isFront = record.id === front.id;
-    const known = isFront ? withSleep(record, front, this.#sleep.recordOf(front.id)) : withWaker(record, front);
+    const known = this.#withSleep(record, spec);
     if (report === undefined) return known;
-    const served = isFront ? withFrontend(known, front, report) : known;
+    const served = record.id === front.id ? withFrontend(known, front, report) : known;
     return isCluster ? served : this.#withBackend(served, report);
+  }
+
+  #withSleep(record: ProcessRecord, spec: ProcessSpec | undefined): ProcessRecord {
+    const front = spec && sleepFrontOf(spec);
+    if (front === undefined) return record;
+    return record.id === front.id ? withSleep(record, front, this.#sleep.recordOf(front.id)) : withWaker(record, front);
   }
 
   #withBackend(record: ProcessRecord, { backends }: FrontReport): ProcessRecord {
@@ -382,43 +396,6 @@ export class Balancing implements Subsystem {
 
   #notifyWatchers(): void {
     for (const call of this.#watchers) call();
-  }
-
-  /** Running instances of clusters with a shared socket. */
-  #sharing(): readonly UnreachableInstance[] {
-    return this.#specs.flatMap(({ id, share }) => {
-      const [state] = share === undefined || this.#isClosed ? [] : this.#services.supervisor.statesOf(id);
-      if (share === undefined || !isRunning(state) || !this.#isServing(id, state)) return [];
-      const { pid } = state;
-      const accepts = (): boolean | undefined => process.platform !== "linux" || waitsForConnections(pid, share.port);
-      return [{ id, pid, port: share.port, shared: { address: addressText(share), accepts } }];
-    });
-  }
-
-  /** Shared sockets of which an instance accepts nothing, and that none accepts from for sure. */
-  #idleSockets(): readonly Listening[] {
-    const sharing = this.#sharing();
-    const idle = sharing.filter(({ id }) => this.#unreachable.of(id) !== undefined).map(({ port }) => port);
-    const served = new Set(
-      sharing.filter(({ id, pid }) => this.#unreachable.hasAccepted(id, pid)).map(({ port }) => port),
-    );
-    const ports = new Set(idle.filter((port) => !served.has(port)));
-    const found = this.#specs.flatMap(({ share }) => (share !== undefined && ports.has(share.port) ? [share] : []));
-    return [...new Map(found.map((share) => [share.port, share])).values()];
-  }
-
-  #turnAway(socket: Listening, isFirst: boolean): void {
-    const { id = "" } = this.#specs.find(({ share }) => share?.port === socket.port)?.cluster ?? {};
-    const fd = this.#sockets?.get(addressOf(socket))?.fd;
-    if (fd === undefined) return;
-    const text = `clients have waited on ${addressText(socket)} for 10 s, and no instance accepts from this shared socket: they are turned away`;
-    if (isFirst) this.#services.log.write(id, warn(text));
-    startTurningAway(fd, (problem) =>
-      this.#services.log.write(
-        id,
-        warn(`Cannot turn away the clients that wait on ${addressText(socket)}: ${problem}`),
-      ),
-    );
   }
 
   /** Instances that run, are ready and healthy, but get no connections. */

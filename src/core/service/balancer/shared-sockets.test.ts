@@ -26,7 +26,11 @@ function rig() {
   };
   const supervisor = {
     get processes() {
-      return [...statuses].map(([id, status]) => ({ id, states: [{ status }] }));
+      return [...statuses].map(([id, status]) => ({
+        id,
+        states: [{ status: status === "dormant" ? "idle" : status }],
+        isDormant: status === "dormant",
+      }));
     },
   } as unknown as Supervisor;
   const services = { bus, log: new FakeLog(), specs: specsOf(processes), supervisor };
@@ -48,6 +52,15 @@ test("a shared socket is wanted while any of its instances is not idle, once for
   await turn();
   assert.deepEqual(sent, [[80]]);
   set("web-2", "idle");
+  await turn();
+  assert.deepEqual(sent, [[80], []]);
+});
+
+test("a shared socket is wanted while a client would wake its instances", async () => {
+  const { sent, set } = rig();
+  set("web-1", "dormant");
+  await turn();
+  set("web-1", "idle");
   await turn();
   assert.deepEqual(sent, [[80], []]);
 });

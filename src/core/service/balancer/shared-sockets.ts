@@ -1,8 +1,9 @@
-/** Tells the keeper which shared sockets to hold: those of clusters with an instance that is not idle. */
+/** Tells the keeper which shared sockets to hold: those of clusters with an instance that is not idle, or that a client wakes. */
 import { ProcmanError } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { addressOf, CAN_REOPEN, type InheritedSockets } from "../../os/inherited-sockets.ts";
+import type { Process } from "../../supervisor/process.ts";
 import { isIdle, isRunning } from "../../supervisor/verdict.ts";
 import { warn } from "../log-line.ts";
 import type { Services } from "../services.ts";
@@ -28,6 +29,10 @@ export class SharedSockets implements Subsystem {
     this.#sockets = sockets;
     services.bus.transitions.listen(({ spec: { share } }) => {
       if (share !== undefined) this.#scheduleUpdate();
+    });
+    // A block changes whether a client may wake it.
+    services.bus.events.listen(({ id }) => {
+      if (services.specs.find(id)?.idle !== undefined) this.#scheduleUpdate();
     });
   }
 
@@ -108,7 +113,8 @@ export class SharedSockets implements Subsystem {
 
   get #wanted(): readonly Listening[] {
     const { specs, supervisor } = this.#services;
-    const active = new Set(supervisor.processes.filter(({ states }) => !states.every(isIdle)).map(({ id }) => id));
+    const isActive = ({ states, isDormant }: Process): boolean => isDormant || !states.every(isIdle);
+    const active = new Set(supervisor.processes.filter(isActive).map(({ id }) => id));
     const wanted = specs.config.processes.flatMap(({ id, share }) =>
       share !== undefined && active.has(id) ? [share] : [],
     );

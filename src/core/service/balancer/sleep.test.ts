@@ -5,7 +5,7 @@ import { setTimeout as pause, setImmediate as turn } from "node:timers/promises"
 import type { FrontReport } from "../../ipc/balancer-protocol.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import { systemClock } from "../system-clock.ts";
-import { Sleep } from "./sleep.ts";
+import { type Clients, clientsIn, Sleep } from "./sleep.ts";
 
 const ASLEEP: SlotState = { status: "idle", run: 1, restarts: 0, outcome: { kind: "asleep", since: 0 } };
 const running = (): SlotState => ({
@@ -18,7 +18,7 @@ const running = (): SlotState => ({
 });
 
 /** A front with one process, whose balancer reports what the test says. */
-function rig(idleMs: number) {
+function rig(idleMs: number, share?: { readonly wakeMs: number }) {
   const done: string[] = [];
   const process = {
     states: [ASLEEP] as readonly SlotState[],
@@ -36,20 +36,32 @@ function rig(idleMs: number) {
   };
   const backend = { id: "web", connections: 0, total: 0, bytesIn: 0, bytesOut: 0, refused: 0, accepting: false };
   const none: FrontReport = { id: "web", waiting: 0, rejected: 0, backends: [backend] };
-  const now: { report: FrontReport | undefined; busy: boolean; onSend: () => void } = {
+  const now: {
+    report: FrontReport | undefined;
+    clients?: Clients;
+    turnedAway: number;
+    busy: boolean;
+    onSend: () => void;
+  } = {
     report: none,
+    turnedAway: 0,
     busy: false,
     onSend: () => undefined,
   };
   const front = { id: "web", hostname: "127.0.0.1", port: 3_000, wake: { on: "connect", timeoutMs: 30_000 } };
-  const config = { processes: [{ id: "web", front, idle: {}, policy: { idleMs } }] };
+  const socket = { hostname: "127.0.0.1", port: 3_000 };
+  const clientsPlace =
+    share === undefined ? { front, idle: {} } : { share: socket, idle: share, cluster: { id: "web" } };
+  const config = { processes: [{ id: "web", ...clientsPlace, policy: { idleMs } }] };
   const services = {
     log: { write: () => undefined },
     specs: { config },
     supervisor: { statesOf: () => process.states, find: () => process },
   };
   const sleep = new Sleep(services as never, {
-    report: () => now.report,
+    clients: () => now.clients ?? (now.report && clientsIn(now.report)),
+    turnAway: () => now.turnedAway,
+    retain: () => undefined,
     send: async () => now.onSend(),
     changed: () => undefined,
     saysBusy: () => now.busy,
@@ -114,4 +126,44 @@ test("a busy process is not put to sleep", async () => {
   await until(() => sleep.recordOf("web")?.busy !== undefined);
   assert.deepEqual(done, []);
   sleep.stop();
+});
+
+const NONE: Clients = { connections: 0, total: 0, waiting: 0 };
+
+test("instances that share a socket are put to sleep by what they have counted, at once and not before", async () => {
+  const { sleep, process, done, now, until } = rig(40, { wakeMs: 1_000 });
+  process.states = [{ ...running(), since: 0 } as SlotState];
+  now.clients = { ...NONE, connections: 1, lastAt: systemClock.now() };
+  sleep.check();
+  assert.deepEqual(done, []);
+  const lastAt = systemClock.now();
+  now.clients = { ...NONE, lastAt };
+  await until(() => done.length > 0);
+  assert.deepEqual(done, ["sleep"]);
+  assert.ok(systemClock.now() - lastAt >= 40);
+  sleep.stop();
+});
+
+test("instances whose clients can't be counted stay awake, and it says why", async () => {
+  const { sleep, process, done, now, until } = rig(1, { wakeMs: 1_000 });
+  process.states = [running()];
+  now.clients = { ...NONE, problem: "procman can't count the clients of web-1" };
+  await until(() => sleep.recordOf("web")?.busy !== undefined);
+  assert.deepEqual([done, sleep.recordOf("web")?.busy], [[], "procman can't count the clients of web-1"]);
+  sleep.stop();
+});
+
+test("clients that wait on a shared socket are turned away after the limit, unless they are served by then", async () => {
+  for (const isServed of [true, false]) {
+    const { sleep, now, done, until } = rig(60_000, { wakeMs: 1 });
+    now.clients = { ...NONE, waiting: 1 };
+    sleep.check();
+    assert.deepEqual(done, ["wake"]);
+    now.turnedAway = 3;
+    now.clients = isServed ? { ...NONE, servedAt: systemClock.now() + 5 } : NONE;
+    await until(() => sleep.recordOf("web")?.[isServed ? "lastWakeMs" : "turnedAway"] !== undefined);
+    const { turnedAway, lastWakeMs } = sleep.recordOf("web") ?? {};
+    assert.deepEqual([turnedAway, lastWakeMs], isServed ? [undefined, 5] : [3, undefined]);
+    sleep.stop();
+  }
 });

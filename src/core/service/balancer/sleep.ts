@@ -4,22 +4,45 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { duration } from "../../base/quantity.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
-import type { FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
+import type { FrontReport } from "../../ipc/balancer-protocol.ts";
+import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { failpoint } from "../../os/failpoint.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { isFallingAsleep, isIdle, isInBackoff, isReady, isRunning } from "../../supervisor/verdict.ts";
 import { info, warn } from "../log-line.ts";
 import type { Services } from "../services.ts";
 import { systemClock } from "../system-clock.ts";
-import { turnedAwayText } from "./balancer-records.ts";
+import { type SleepFront, turnedAwayText } from "./balancer-records.ts";
 
 /** Limit for the balancer's confirmation that no client gets a connection any more. Milliseconds. */
 const CONFIRM_MS = 1_000;
 /** Interval at which a busy process is asked again. Milliseconds. */
 const BUSY_MS = 5_000;
+/** Interval at which it is looked whether a client of a shared socket is served. Milliseconds. */
+const SERVED_MS = 200;
 
-/** A process, or the instances of a cluster, behind one port. */
-type Sleeper = { readonly front: FrontSpec; readonly specs: readonly ProcessSpec[]; readonly idleMs: number };
+/** A process, or the instances of a cluster, behind one port. `share`: the socket from which instances accept themselves. */
+export type Sleeper = {
+  readonly front: SleepFront;
+  readonly share?: Listening;
+  readonly specs: readonly ProcessSpec[];
+  readonly idleMs: number;
+};
+
+/** The clients of a front, as the load balancer or the instances tell it. Times are monotonic milliseconds. */
+export type Clients = {
+  /** Connections that keep it awake, and how many it had in all. */
+  readonly connections: number;
+  readonly total: number;
+  /** Clients that wait and wake it. */
+  readonly waiting: number;
+  /** Since when its present runs serve. */
+  readonly servedAt?: number;
+  /** When one came or went last, as far as its instances have told. */
+  readonly lastAt?: number;
+  /** Why they can't be counted. */
+  readonly problem?: string;
+};
 
 /** Since when it has had no client (monotonic milliseconds), and how many it had before. */
 type Quiet = { readonly since: number; readonly total: number };
@@ -28,8 +51,12 @@ type Quiet = { readonly since: number; readonly total: number };
 type WakeCount = { wakes: number; since?: number; lastMs?: number; turnedAway: number };
 
 export type SleepPorts = {
-  /** The last report of the balancer about a front; undefined: it doesn't answer. */
-  readonly report: (front: string) => FrontReport | undefined;
+  /** undefined: the load balancer doesn't answer. */
+  readonly clients: (sleeper: Sleeper, isDormant: boolean) => Clients | undefined;
+  /** Closes the connections of those who wait on a shared socket. Returns how many they are. */
+  readonly turnAway: (socket: Listening) => number;
+  /** Nobody is awaited any more on other shared sockets. */
+  readonly retain: (sockets: readonly Listening[]) => void;
   /** Sends the present fronts. Resolves when the balancer has applied them, after the reports about them. */
   readonly send: () => Promise<void>;
   readonly changed: () => void;
@@ -66,7 +93,9 @@ export class Sleep {
   check(): void {
     clearTimeout(this.#timer);
     if (this.#isStopped) return;
-    const times = [...this.#all.values()].map((sleeper) => this.#look(sleeper));
+    const sleepers = [...this.#all.values()];
+    this.#ports.retain(sleepers.flatMap((each) => (each.share && this.#isDormant(each) ? [each.share] : [])));
+    const times = sleepers.map((sleeper) => this.#look(sleeper));
     const next = Math.min(...times) - systemClock.now();
     if (next < Number.POSITIVE_INFINITY) this.#timer = setTimeout(() => this.check(), Math.max(1, next)).unref();
   }
@@ -126,14 +155,15 @@ export class Sleep {
   /** Returns when to look again, in monotonic milliseconds. */
   #look(sleeper: Sleeper): number {
     const { id } = sleeper.front;
-    const report = this.#ports.report(id);
-    if (report === undefined) {
+    const isDormant = this.#isDormant(sleeper);
+    const clients = this.#ports.clients(sleeper, isDormant);
+    if (clients === undefined) {
       this.#quiet.delete(id);
       return Number.POSITIVE_INFINITY;
     }
-    this.#countServed(id, report);
-    const isAwaited = wakingIn(report) > 0;
-    if (this.#isDormant(sleeper)) {
+    this.#countServed(id, clients);
+    const isAwaited = clients.waiting > 0;
+    if (isDormant) {
       this.#quiet.delete(id);
       this.#busy.delete(id);
       if (isAwaited) this.#wake(sleeper);
@@ -143,38 +173,54 @@ export class Sleep {
       if (isAwaited) this.#continueServing(id);
       return Number.POSITIVE_INFINITY;
     }
-    const due = this.#quietSince(sleeper, report) + sleeper.idleMs;
+    const due = this.#quietSince(sleeper, clients) + sleeper.idleMs;
     const now = systemClock.now();
     if (due > now) {
       this.#busy.delete(id);
-      return due;
+      return sleeper.share === undefined ? due : Math.min(due, this.#nextLook(sleeper, clients));
     }
-    if (this.#isBusy(sleeper)) return now + BUSY_MS;
-    void this.#rest(sleeper);
+    if (this.#isBusy(sleeper, clients)) return now + BUSY_MS;
+    // Its instances accept until they get the stop signal; what they have accepted by then they serve.
+    if (sleeper.share === undefined) void this.#rest(sleeper);
+    else this.#putToSleep(sleeper);
     return Number.POSITIVE_INFINITY;
   }
 
+  /** Instances that share a socket say nothing by themselves. Turns away those who have waited too long for them. */
+  #nextLook({ front, share, specs, idleMs }: Sleeper, { connections }: Clients): number {
+    const now = systemClock.now();
+    const counts = this.#counts.get(front.id);
+    if (counts?.since === undefined) return connections > 0 ? now + idleMs : Number.POSITIVE_INFINITY;
+    const states = specs.flatMap(({ id }) => this.#services.supervisor.statesOf(id));
+    if (states.every(isIdle)) return Number.POSITIVE_INFINITY;
+    const limit = counts.since + (front.wake?.timeoutMs ?? 0);
+    if (limit > now) return Math.min(limit, states.some(isRunning) ? now + SERVED_MS : limit);
+    const count = share === undefined ? 0 : this.#ports.turnAway(share);
+    if (count > 0) this.turnedAway(front.id, count);
+    counts.since = now;
+    return now + SERVED_MS;
+  }
+
   /** Infinity: not all of it is up. */
-  #quietSince(sleeper: Sleeper, report: FrontReport): number {
+  #quietSince(sleeper: Sleeper, { connections, total, waiting, lastAt }: Clients): number {
     const { id } = sleeper.front;
-    const { connections, total } = countedIn(report);
     const known = this.#quiet.get(id);
-    const isQuiet = connections === 0 && wakingIn(report) === 0 && known?.total === total;
+    const isQuiet = connections === 0 && waiting === 0 && known?.total === total;
     const quiet = known !== undefined && isQuiet ? known : { since: systemClock.now(), total };
     this.#quiet.set(id, quiet);
     const states = this.#membersOf(sleeper).flatMap((member) => member.states);
     const running = states.filter(isRunning);
     const isSettled = states.every((state) => isReady(state) || isIdle(state) || isInBackoff(state));
     if (!isSettled || running.length === 0 || connections > 0) return Number.POSITIVE_INFINITY;
-    return Math.max(quiet.since, ...running.map(({ since }) => since));
+    return Math.max(lastAt ?? quiet.since, ...running.map(({ since }) => since));
   }
 
-  #isBusy({ front: { id }, specs }: Sleeper): boolean {
+  #isBusy({ front: { id }, specs }: Sleeper, { problem }: Clients): boolean {
     const isTold = specs.some((spec) => this.#ports.saysBusy(spec.id));
     const file = specs.flatMap(({ idle }) => idle?.busyFile ?? []).find((path) => existsSync(path));
-    const why = isTold ? "it reports that it is busy" : file === undefined ? undefined : `${file} exists`;
+    const why = isTold ? "it reports that it is busy" : file === undefined ? problem : `${file} exists`;
     if (why === undefined) this.#busy.delete(id);
-    else if (!this.#busy.has(id)) this.#services.log.write(id, info(`has no client, but stays awake: ${why}`));
+    else if (!this.#busy.has(id)) this.#services.log.write(id, info(`stays awake: ${why}`));
     if (why !== undefined) this.#busy.set(id, why);
     return why !== undefined;
   }
@@ -185,13 +231,17 @@ export class Sleep {
     const before = this.#quiet.get(id);
     this.#resting.add(id);
     const isConfirmed = await Promise.race([this.#ports.send().then(() => true), sleep(CONFIRM_MS, false)]);
-    const report = this.#ports.report(id);
+    const clients = this.#ports.clients(sleeper, false);
     if (!this.#resting.has(id) || this.#isStopped) return;
-    const isQuiet = report !== undefined && wakingIn(report) === 0 && countedIn(report).connections === 0;
-    if (!isConfirmed || !isQuiet || countedIn(report).total !== before?.total) return this.#continueServing(id);
+    const isQuiet = clients !== undefined && clients.waiting === 0 && clients.connections === 0;
+    if (!isConfirmed || !isQuiet || clients.total !== before?.total) return this.#continueServing(id);
     failpoint("service.resting");
     // The front stays asleep: its instances are being stopped from now on.
     this.#resting.delete(id);
+    this.#putToSleep(sleeper);
+  }
+
+  #putToSleep(sleeper: Sleeper): void {
     for (const member of this.#membersOf(sleeper)) member.sleep();
     this.#ports.changed();
   }
@@ -215,10 +265,10 @@ export class Sleep {
     for (const member of this.#membersOf(sleeper)) member.wake();
   }
 
-  #countServed(id: string, { backends }: FrontReport): void {
+  #countServed(id: string, { servedAt }: Clients): void {
     const counts = this.#counts.get(id);
-    if (counts?.since === undefined || !backends.some(({ accepting }) => accepting)) return;
-    const ms = systemClock.now() - counts.since;
+    if (counts?.since === undefined || servedAt === undefined) return;
+    const ms = Math.max(0, servedAt - counts.since);
     this.#counts.set(id, { wakes: counts.wakes, lastMs: ms, turnedAway: 0 });
     this.#services.log.write(id, info(`serves clients ${duration(ms)} after the first has come`));
   }
@@ -227,26 +277,30 @@ export class Sleep {
 function sleepersIn(specs: readonly ProcessSpec[]): ReadonlyMap<string, Sleeper> {
   const sleepers = new Map<string, Sleeper & { readonly specs: ProcessSpec[] }>();
   for (const spec of specs) {
-    const { front, idle, policy } = spec;
-    if (front === undefined || idle === undefined || policy.idleMs === undefined) continue;
+    const front = sleepFrontOf(spec);
+    const { share, policy } = spec;
+    if (front === undefined || policy.idleMs === undefined) continue;
     const known = sleepers.get(front.id);
-    if (known === undefined) sleepers.set(front.id, { front, specs: [spec], idleMs: policy.idleMs });
+    if (known === undefined)
+      sleepers.set(front.id, { front, ...(share && { share }), specs: [spec], idleMs: policy.idleMs });
     else known.specs.push(spec);
   }
   return sleepers;
 }
 
-/** Clients that wait and wake it. */
-function wakingIn({ waking, waiting }: FrontReport): number {
-  return waking ?? waiting;
+/** Where the clients of a process come that sleeps; undefined: it doesn't sleep. */
+export function sleepFrontOf({ cluster, front, share, idle }: ProcessSpec): SleepFront | undefined {
+  if (idle === undefined) return undefined;
+  if (share === undefined || cluster === undefined) return front;
+  return { id: cluster.id, ...share, wake: { on: "connect", timeoutMs: idle.wakeMs ?? 0 } };
 }
 
-/** The connections that keep it awake. */
-function countedIn({ counted, backends }: FrontReport): { readonly connections: number; readonly total: number } {
-  return (
-    counted ?? {
-      connections: backends.reduce((sum, { connections }) => sum + connections, 0),
-      total: backends.reduce((sum, { total }) => sum + total, 0),
-    }
-  );
+/** Clients as the load balancer reports them. */
+export function clientsIn({ waking, waiting, counted, backends }: FrontReport): Clients {
+  const sum = (of: "connections" | "total"): number => backends.reduce((all, each) => all + each[of], 0);
+  return {
+    ...(counted ?? { connections: sum("connections"), total: sum("total") }),
+    waiting: waking ?? waiting,
+    ...(backends.some(({ accepting }) => accepting) && { servedAt: systemClock.now() }),
+  };
 }

@@ -19,6 +19,7 @@ import { currentRights } from "../../os/process-rights.ts";
 import { onTerminal, TERMINAL_VARIABLES, whyNoTerminals } from "../../os/pseudo-terminal.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { hasColors } from "../service-log.ts";
+import { clientsFile } from "./clients-file.ts";
 import { type AccessOfProcess, type ApiAccess, environmentOf } from "./environment.ts";
 import { wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
@@ -98,9 +99,10 @@ function filesOf(
   spec: ProcessSpec,
   notifyFd: number | undefined,
   placed: (of: (stateDir: string, slot: string) => string) => string,
-): Pick<SpawnRequest, "stdin" | "notify" | "screen"> {
+): Pick<SpawnRequest, "stdin" | "notify" | "clients" | "screen"> {
   return {
     ...(takesInput(spec) && { stdin: placed(inputFile) }),
+    ...(countsClients(spec) && { clients: { fd: clientsFdBeside(notifyFd), file: placed(clientsFile) } }),
     ...(spec.tty && { screen: { fd: screenFdBeside(notifyFd), file: placed(screenFile) } }),
     ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: placed(notifyFile) } }),
   };
@@ -109,6 +111,16 @@ function filesOf(
 /** Another one than that of a shared socket, which is 3. */
 function screenFdBeside(notifyFd: number | undefined): number {
   return notifyFd === 4 ? 5 : 4;
+}
+
+/** Another one than those of a shared socket, of the terminal and of readiness. */
+function clientsFdBeside(notifyFd: number | undefined): number {
+  return notifyFd === 6 ? 7 : 6;
+}
+
+/** Whether its runs tell how many clients they have: they accept them themselves, and sleep without any. */
+function countsClients({ node, share, idle }: ProcessSpec): boolean {
+  return node === true && share !== undefined && idle !== undefined;
 }
 
 /** The file that is its standard input. @throws {InputFileError} */
@@ -188,6 +200,7 @@ function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined, proxyToken
     `stop=${stopSignalOf(policy)}`,
     `idle=${idle}`,
     ...(isAnnounced ? [`ready=${notifyFd}`] : []),
+    ...(countsClients(spec) ? [`clients=${clientsFdBeside(notifyFd)}`] : []),
     ...proxy,
   ].join(" ");
   return { preload: presentPath(NODE_PRELOAD), env: { PROCMAN_NODE: task }, request };
