@@ -5,50 +5,17 @@ import { EventEmitter, once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { HistoryEntry } from "../../src/core/contract/history-record.ts";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import type { RolloutRecord } from "../../src/core/contract/rollout-record.ts";
-import { homeOf, type Outcome, procman, SLEEPER } from "../support/cli.ts";
-import { freeRange } from "../support/free-ports.ts";
-import { hostsFolder } from "../support/odd-host.ts";
+import { type Outcome, procman, SLEEPER } from "../support/cli.ts";
 import { cleanEnvironment, eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
+import { type Host, hostsWith, NAMES } from "../support/three-hosts.ts";
 
-type Host = { readonly folder: string; readonly state: string; readonly port: number };
-
-const NAMES = ["a", "b", "c"] as const;
 const WEB = { id: "web", ...SLEEPER };
 const PAIR = { id: "pair", ...SLEEPER, cluster: { instances: 2 } };
-
-/** The hosts a, b and c in the group `web`; `run` is a command of a user who has nothing but their list. */
-async function hostsWith(context: TestContext, processes: readonly object[], config: object = {}) {
-  const here = hostsFolder(context, {});
-  const ports = await freeRange(NAMES.length);
-  const hosts = await Promise.all(
-    NAMES.map(async (name, index): Promise<Host> => {
-      const port = ports + index;
-      const { folder, state } = homeOf(context, []);
-      writeFileSync(
-        join(folder, "procman.json"),
-        JSON.stringify({ name: "test", api: { port, exec: true }, processes, ...config }),
-      );
-      const started = await procman(folder, ["run", "--detach"]);
-      // Without a release, its processes can't start.
-      if (!("releases" in config)) assert.equal(started.code, 0, started.err);
-      const tokenFile = join(here.folder, `${name}.token`);
-      writeFileSync(tokenFile, (await procman(folder, ["token", "--consumer", "ops"])).out, { mode: 0o600 });
-      return { folder, state, port };
-    }),
-  );
-  for (const [index, name] of NAMES.entries()) {
-    const url = `http://127.0.0.1:${ports + index}`;
-    const added = await here.add(name, url, "--token-file", join(here.folder, `${name}.token`), "--group", "web");
-    assert.equal(added.code, 0, added.err);
-  }
-  const [a, b, c] = hosts as [Host, Host, Host];
-  return { ...here, a, b, c, hosts };
-}
 
 async function processesOf({ folder }: Host): Promise<readonly ProcessRecord[]> {
   const records = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
@@ -251,6 +218,19 @@ test("Ctrl-C while the hosts are being held lets them go: no host changes, and t
   assert.equal(await pidOf(a, "web"), before);
   assert.match((await run("rollout", "continue")).err, /Cannot find a rollout: none is under way on a, b, c/);
   assert.equal((await run("restart", "web", "--host", "@web")).code, 0, "the next rollout may begin");
+});
+
+test("a rollout that finds hosts held is refused before it plans or uploads, with who holds them", async (context) => {
+  const { run, b, hosts } = await hostsWith(context, [WEB]);
+  edit(b, ({ processes: [web] }) => Object.assign(web ?? {}, { cmd: "false" }));
+  assert.equal((await run("reload", "--host", "b,c")).code, 1);
+  for (const host of hosts) edit(host, ({ processes: [web] }) => Object.assign(web ?? {}, { cmd: "sleep 999" }));
+  const { code, out, err } = await run("reload", "--host", "@web");
+  assert.deepEqual([code, out], [1, ""]);
+  assert.match(err, /: Cannot begin a rollout: [bc] takes part in rollout \S+ \(reload on b, c\) of "ops", .*@/);
+  const abort = await run("rollout", "abort");
+  assert.equal(abort.code, 0, abort.err);
+  assert.equal((await run("reload", "--host", "@web")).code, 0);
 });
 
 test("a host that is away is named; --skip-unreachable leaves it out", async (context) => {

@@ -15,7 +15,7 @@ import {
 import { delimiter, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type SshHost, sshHost } from "../../src/satellites/hosts/ssh.ts";
-import { removeUpload, uploadTo } from "../../src/satellites/hosts/upload.ts";
+import { removeUpload, removeUploadOf, uploadTo } from "../../src/satellites/hosts/upload.ts";
 import { homeOf, type Outcome, procman } from "../support/cli.ts";
 import { eventually, folderWith } from "../support/procman-process.ts";
 import { type SshServer, sshServer } from "../support/ssh-server.ts";
@@ -114,6 +114,13 @@ test("an archive arrives as it is; an upload with the same id is replaced", asyn
     }
   });
   assert.deepEqual(uploadsOf(server), ["r1"]);
+  // By the id alone, also where there is none.
+  await withPrograms(context, server, "rsync", async () => {
+    await removeUploadOf(hostOf(server), "r2");
+    assert.deepEqual(uploadsOf(server), ["r1"]);
+    await removeUploadOf(hostOf(server), "r1");
+  });
+  assert.deepEqual(uploadsOf(server), []);
 });
 
 test("refused before anything is sent: an empty folder, a device, a link that leads out, nothing", async (context) => {

@@ -13,6 +13,8 @@ import { RolledHost } from "./rolled-host.ts";
 import { drive } from "./rollout-driver.ts";
 import type { RolloutEnd } from "./rollout-plan.ts";
 import { RolloutView, rolloutTable } from "./rollout-view.ts";
+import { sshHost } from "./ssh.ts";
+import { removeUploadOf } from "./upload.ts";
 
 /** Until a host that doesn't answer counts as failed. Seconds. */
 const HOST_TIMEOUT_SECONDS = 60;
@@ -43,14 +45,11 @@ export async function continueRollout(
 ): Promise<void> {
   await withHosts(namedOrAll(names), options, async (all) => {
     const { hosts, missing } = await partsOf(all, id);
-    if (missing.length > 0)
-      throw new ProcmanError(
-        "service-down",
-        `Cannot continue: ${missing.join(", ")} ${missing.length === 1 ? "doesn't answer, takes no part in it, or isn't" : "don't answer, take no part in it, or aren't"} in the list of hosts; try again, or "procman rollout abort ${hosts[0]?.record?.id}" ends it on the others`,
-      );
+    if (missing.length > 0) throw notAll(hosts, missing);
+    const isAborted = hosts.some(({ record }) => record?.aborted === true);
     for (const host of hosts) {
-      const { phase, onFailure, aborted, back, id: rollout } = host.record as RolloutRecord;
-      const isStuck = phase === "back-failed" || (phase === "failed" && onFailure === "stop" && !aborted && !back);
+      const { phase, onFailure, back, id: rollout } = host.record as RolloutRecord;
+      const isStuck = phase === "back-failed" || (phase === "failed" && onFailure === "stop" && !isAborted && !back);
       if (isStuck) await host.step({ id: rollout, step: "retry" });
     }
     await goOn(hosts, options);
@@ -67,8 +66,7 @@ export async function abortRollout(
     const { hosts, missing } = await partsOf(all, id);
     for (const host of hosts)
       if (host.record?.ended === undefined) await host.step({ id: host.record?.id ?? "", step: "abort" });
-    for (const name of missing)
-      process.stderr.write(`procman: ${name} doesn't answer: abort it there once more when it does\n`);
+    for (const part of missing) await leaveOut(part, hosts[0]?.record);
     await goOn(hosts, options, true);
   });
 }
@@ -83,7 +81,7 @@ export async function showRollout(names: string | undefined, id: string | undefi
     if (first === undefined) return;
     const who = `${first.consumer}${first.by === undefined ? "" : `, ${first.by}`}`;
     const text = `Rollout ${first.id}: ${whatText(first)}, since ${first.time}, by ${who}.`;
-    const lost = missing.map((name) => ({ name, record: undefined, lost: "no answer" }));
+    const lost = missing.map(({ name, why }) => ({ name, record: undefined, lost: why }));
     process.stdout.write(`${printable(text)}\n${rolloutTable([...hosts, ...lost])}\n`);
   });
 }
@@ -132,9 +130,10 @@ export async function goOn(hosts: readonly RolledHost[], options: RolloutOptions
   const continues = (): string =>
     `hosts finish the step that they have begun; "procman rollout continue ${id}" goes on, "procman rollout abort ${id}" ends it`;
   const end = await untilLeft(continues, work).finally(() => view.end());
-  if (end !== "stopped" || isAborted) for (const host of hosts) if (host.lost === undefined) await release(host);
+  const isOver = end !== "stopped" || hosts.some(({ record }) => record?.aborted === true);
+  if (isOver) for (const host of hosts) if (host.lost === undefined) await release(host);
   if (json) printJson(hosts.map(({ name, record, lost }) => record ?? { host: name, problem: lost }));
-  report(id, hosts, { end, isAborted, isSilent: json });
+  report(id, hosts, { end, isAborted, isOver, isSilent: json });
 }
 
 export async function release(host: RolledHost): Promise<void> {
@@ -151,12 +150,16 @@ const END_TEXTS: Readonly<Record<RolloutEnd, string>> = {
   "taken-back": "was taken back",
 };
 
+type Reported = {
+  readonly end: RolloutEnd;
+  /** By this command. */
+  readonly isAborted: boolean;
+  readonly isOver: boolean;
+  readonly isSilent: boolean;
+};
+
 /** @throws {ProcmanError} `rollout-failed` */
-function report(
-  id: string,
-  hosts: readonly RolledHost[],
-  { end, isAborted, isSilent }: { readonly end: RolloutEnd; readonly isAborted: boolean; readonly isSilent: boolean },
-): void {
+function report(id: string, hosts: readonly RolledHost[], { end, isAborted, isOver, isSilent }: Reported): void {
   const say = (text: string): void => void (isSilent || process.stdout.write(`${printable(text)}\n`));
   const done = hosts.filter(({ record, lost }) => record?.phase === "done" && lost === undefined);
   const failed = hosts.flatMap(({ name, record, lost }) => {
@@ -174,19 +177,58 @@ function report(
     ...(waiting.length > 0 ? [`not begun: ${waiting.join(", ")}`] : []),
   ].join("\n");
   if (isAborted) return say(`Rollout ${id} is over.${facts === "" ? "" : `\n${facts}`}`);
-  const next =
-    end === "stopped" ? `\n"procman rollout continue ${id}" tries again, "procman rollout abort ${id}" ends it` : "";
+  const next = isOver ? "" : `\n"procman rollout continue ${id}" tries again, "procman rollout abort ${id}" ends it`;
   throw new ProcmanError("rollout-failed", `Rollout ${id} ${END_TEXTS[end]}\n${facts}${next}`);
 }
 
-type RolloutParts = { readonly hosts: readonly RolledHost[]; readonly missing: readonly string[] };
+type MissingHost = {
+  readonly name: string;
+  readonly why: "doesn't answer" | "takes no part in it" | "isn't in the list of hosts";
+  /** Absent: it isn't in the list. */
+  readonly host?: RolledHost;
+};
 
-/** The hosts of a rollout, in its order; `missing`: names of those that don't answer. @throws {ProcmanError} `rollout-unknown`, `usage` */
+type RolloutParts = { readonly hosts: readonly RolledHost[]; readonly missing: readonly MissingHost[] };
+
+/** It has to be ended without them. */
+function notAll(hosts: readonly RolledHost[], missing: readonly MissingHost[]): ProcmanError {
+  const facts = missing.map(({ name, why }) => `${name} ${why}`).join(", ");
+  const abort = `"procman rollout abort ${hosts[0]?.record?.id}"`;
+  const remedy = missing.every(({ why }) => why === "takes no part in it")
+    ? `the rollout has not begun on all its hosts, so ${abort} lets the others go`
+    : `try again, or ${abort} ends it on the others`;
+  return new ProcmanError("service-down", `Cannot continue: ${facts}; ${remedy}`);
+}
+
+/** An abort that doesn't reach it; where it has never begun, there may be an upload. */
+async function leaveOut({ name, why, host }: MissingHost, record: RolloutRecord | undefined): Promise<void> {
+  if (why === "doesn't answer")
+    process.stderr.write(`procman: ${name} doesn't answer: abort it there once more when it does\n`);
+  if (why === "isn't in the list of hosts")
+    process.stderr.write(`procman: ${name} isn't in the list of hosts: abort it there with a list that has it\n`);
+  const there = host && sshHost(host.host);
+  if (why !== "takes no part in it" || there === undefined || record?.action.order?.uploaded === undefined) return;
+  await removeUploadOf(there, uploadIdOf(record.id, record.hosts, name)).catch((error: unknown) =>
+    process.stderr.write(`procman: the upload is left on ${name}: ${printable(reasonOf(error))}\n`),
+  );
+}
+
+/** Two hosts may be one machine, with two procmans of one user. `hosts`: all of the rollout. */
+export function uploadIdOf(rollout: string, hosts: readonly string[], host: string): string {
+  return `${rollout}-${hosts.indexOf(host) + 1}`;
+}
+
+/** The hosts of a rollout, in its order. @throws {ProcmanError} `rollout-unknown`, `usage` */
 async function partsOf(all: readonly RolledHost[], id: string | undefined, mayBeOver = false): Promise<RolloutParts> {
+  const silent = new Set<string>();
   const asked = all.map(async (host) => {
-    host.record = await host.first((client) => client.rollout());
+    host.record = await host.lastRollout().catch((error: unknown) => {
+      if (!(error instanceof ProcmanError)) throw error;
+      silent.add(host.name);
+      return undefined;
+    });
   });
-  await withProgress(() => "asking the hosts", Promise.allSettled(asked));
+  await withProgress(() => "asking the hosts", Promise.all(asked));
   const known = all.flatMap(({ record }) => record ?? []);
   const held = known.filter(({ ended }) => ended === undefined);
   const newest = [...known].sort((one, other) => (one.time < other.time ? 1 : -1))[0]?.id;
@@ -198,7 +240,13 @@ async function partsOf(all: readonly RolledHost[], id: string | undefined, mayBe
   if (first === undefined || (!mayBeOver && !held.some((record) => record.id === wanted))) throw noRollout(id, all);
   const hosts = first.hosts.flatMap((name) => all.filter((host) => host.name === name && host.record?.id === wanted));
   for (const { record } of hosts) checkSame(first, record as RolloutRecord);
-  return { hosts, missing: first.hosts.filter((name) => !hosts.some((host) => host.name === name)) };
+  const missing = first.hosts.flatMap((name): readonly MissingHost[] => {
+    if (hosts.some((host) => host.name === name)) return [];
+    const host = all.find((each) => each.name === name);
+    if (host === undefined) return [{ name, why: "isn't in the list of hosts" }];
+    return [{ name, host, why: silent.has(name) ? "doesn't answer" : "takes no part in it" }];
+  });
+  return { hosts, missing };
 }
 
 function noRollout(id: string | undefined, all: readonly RolledHost[]): ProcmanError {

@@ -5,11 +5,12 @@ import { addressIn } from "../../client/connection/host-address.ts";
 import { hostsNamed } from "../../client/connection/host-file.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
+import { rolloutRunning } from "../../core/contract/held-rollout.ts";
 import { isChange } from "../../core/contract/plan.ts";
 import { NO_WAY_BACK, type RolloutAction, type RolloutOrder } from "../../core/contract/rollout-record.ts";
 import { placeOf } from "./drain-command.ts";
 import { checkHaproxys } from "./haproxy-drain.ts";
-import { goOn, printJson, type RolloutOptions, release, whatText, withHosts } from "./ongoing-rollout.ts";
+import { goOn, printJson, type RolloutOptions, release, uploadIdOf, whatText, withHosts } from "./ongoing-rollout.ts";
 import type { RolledHost } from "./rolled-host.ts";
 import { type SshHost, sshHost } from "./ssh.ts";
 import { removeUpload, type UploadSource, uploadTo } from "./upload.ts";
@@ -47,6 +48,7 @@ async function begin(
   const uploads: Uploads = new Map();
   let isHeld = false;
   try {
+    if (!dryRun) await refuseHeld(hosts);
     const actions = await actionsFor(hosts, action, { id, isThere, uploads, signal });
     const orders = ordersFor(id, actions, options);
     const planned = Promise.all([...actions].map(([host, each]) => planOf(host, each)));
@@ -83,6 +85,16 @@ function refuseAway(away: ReadonlyMap<RolledHost, string>, hosts: readonly Rolle
   for (const line of lines) process.stderr.write(`procman: left out: ${printable(line)}\n`);
 }
 
+/** Before an upload; `hold` is what decides. @throws {ProcmanError} `rollout-running` */
+async function refuseHeld(hosts: readonly RolledHost[]): Promise<void> {
+  await Promise.all(
+    hosts.map(async (host) => {
+      const last = await host.lastRollout();
+      if (last !== undefined && last.ended === undefined) throw rolloutRunning(last, host.name);
+    }),
+  );
+}
+
 /** @example newId() // "20261128-031500-8f3a" */
 function newId(): string {
   const time = new Date().toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
@@ -103,8 +115,9 @@ async function actionsFor(
   if (order === undefined || isThere || away.length === 0) return same;
   const machines = away.map((host) => [host, sshHost(host.host) ?? refuseHttps(host)] as const);
   await withUploadSource(order, async ({ source, label }) => {
+    const names = hosts.map(({ name }) => name);
     const all = uploadToAll(
-      machines.map(([, there]) => there),
+      new Map(machines.map(([{ name }, there]) => [there, uploadIdOf(options.id, names, name)])),
       source,
       options,
     );
@@ -128,14 +141,14 @@ function refuseHttps({ name }: RolledHost): never {
   );
 }
 
-/** To all at once; if one fails, the others are stopped. @throws {ProcmanError} the first problem */
+/** To all at once, with these ids; if one fails, the others are stopped. @throws {ProcmanError} the first problem */
 async function uploadToAll(
-  hosts: readonly SshHost[],
+  hosts: ReadonlyMap<SshHost, string>,
   source: UploadSource,
-  { id, uploads, signal }: UploadingOptions,
+  { uploads, signal }: Omit<UploadingOptions, "id">,
 ): Promise<void> {
   const abort = new AbortController();
-  const uploading = hosts.map(async (host) => {
+  const uploading = [...hosts].map(async ([host, id]) => {
     try {
       uploads.set(host, await uploadTo(host, source, id, { signal: AbortSignal.any([signal, abort.signal]) }));
     } catch (error) {
@@ -211,9 +224,11 @@ function planText(orders: readonly RolloutOrder[], plans: readonly (readonly str
 async function hold(hosts: readonly RolledHost[], orders: readonly RolloutOrder[], signal: AbortSignal): Promise<void> {
   const byName = [...hosts].sort((one, other) => (one.name < other.name ? -1 : 1));
   const held: RolledHost[] = [];
+  let asked: RolledHost | undefined;
   try {
     for (const host of byName) {
       const order = orders.find((each) => each.host === host.name) as RolloutOrder;
+      asked = host;
       host.record = await host.first((client) => client.joinRollout(order));
       held.push(host);
       if (signal.aborted)
@@ -221,6 +236,10 @@ async function hold(hosts: readonly RolledHost[], orders: readonly RolloutOrder[
     }
   } catch (error) {
     for (const host of held) await release(host);
+    if (error instanceof ProcmanError && error.code === "service-down")
+      process.stderr.write(
+        `procman: ${asked?.name} may take part in the rollout all the same: "procman rollout abort ${orders[0]?.id}" lets it go\n`,
+      );
     throw error;
   }
 }

@@ -67,6 +67,16 @@ export class RolledHost {
     return Promise.race([ask(this.client), tooLate]);
   }
 
+  /** The one that it takes part in, or has; undefined: none. @throws {ProcmanError} `service-down` */
+  async lastRollout(): Promise<RolloutRecord | undefined> {
+    try {
+      return await this.first((client) => client.rollout());
+    } catch (error) {
+      if (error instanceof ProcmanError && error.code === "rollout-unknown") return undefined;
+      throw error;
+    }
+  }
+
   /** The next step. @throws {LostHost}; {ProcmanError} a refusal */
   async step(step: RolloutStep): Promise<void> {
     try {

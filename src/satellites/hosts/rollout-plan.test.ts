@@ -181,3 +181,15 @@ test("an abort finishes what is under way, and undrains what has not changed", (
   assert.equal(nextDeeds(limits, states).end, "stopped");
   assert.deepEqual([...nextDeeds({ ...limits, onFailure: "rollback" }, states).deeds], [["a", "back-drain"]]);
 });
+
+test("an abort takes nothing back any more when a host was let go with its change", () => {
+  const limits: RolloutLimits = { hosts: ["a", "b"], batch: 1, maxFailed: 0, onFailure: "rollback" };
+  const done = { phase: "done", changed: true } as const;
+  const states = (a: HostState): ReadonlyMap<string, HostState> =>
+    new Map([
+      ["a", a],
+      ["b", { ...done, aborted: true }],
+    ]);
+  assert.deepEqual([...nextDeeds(limits, states(done)).deeds], [["b", "back-run"]]);
+  assert.deepEqual(nextDeeds(limits, states({ ...done, ended: "2026-11-28T03:15:02.120Z" })).end, "stopped");
+});

@@ -6,7 +6,7 @@ export type RolloutLimits = Pick<RolloutRecord, "hosts" | "batch" | "maxFailed" 
 /** `lost`: it doesn't answer any more. */
 export type HostState =
   | "lost"
-  | (Pick<RolloutRecord, "phase"> & Partial<Pick<RolloutRecord, "problem" | "changed" | "back" | "aborted">>);
+  | (Pick<RolloutRecord, "phase"> & Partial<Pick<RolloutRecord, "problem" | "changed" | "back" | "aborted" | "ended">>);
 
 /** A step of this host (`drained`: the command of the client, then `run` or `back-run`), or waiting for what it does. */
 export type HostDeed = "drain" | "drained" | "undrain" | "run" | "watch" | "ready" | "back-drain" | "back-run";
@@ -76,8 +76,10 @@ function mustStop({ hosts, maxFailed }: RolloutLimits, states: States): boolean 
   return failed.length > maxFailed || hosts.some((host) => isAborted(states.get(host)) || isBack(states.get(host)));
 }
 
+/** Not when it is over, with its change, on a host. */
 function mayGoBack({ onFailure }: RolloutLimits, states: States): boolean {
-  return onFailure === "rollback" || [...states.values()].some(isBack);
+  const all = [...states.values()];
+  return !all.some(hasEndedChanged) && (onFailure === "rollback" || all.some(isBack));
 }
 
 function phaseOf(states: States, host: string): RolloutPhase | undefined {
@@ -92,6 +94,10 @@ function hasFailed(state: HostState | undefined): boolean {
 
 function isChanged(state: HostState | undefined): boolean {
   return state !== undefined && state !== "lost" && state.changed === true && ["done", "failed"].includes(state.phase);
+}
+
+function hasEndedChanged(state: HostState): boolean {
+  return isChanged(state) && state !== "lost" && state.ended !== undefined;
 }
 
 function isAborted(state: HostState | undefined): boolean {

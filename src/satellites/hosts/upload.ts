@@ -24,10 +24,12 @@ export type UploadOptions = {
 /** What has left an upload behind was killed; a rollout that stands still may need it for days. */
 const LEFTOVER_DAYS = 7;
 
+const PLACE = `\${XDG_STATE_HOME:-$HOME/.local/state}/${UPLOADS}`;
+
 /** `$1` the id, `$2` whether rsync is here. Prints the place, its room in KiB, and the program. */
 const MAKE_PLACE = [
   "umask 077",
-  `place="\${XDG_STATE_HOME:-$HOME/.local/state}/${UPLOADS}"`,
+  `place="${PLACE}"`,
   'mkdir -p "$place" && chmod 700 "$place" && cd "$place" || exit 1',
   `find . -mindepth 1 -maxdepth 1 -mtime +${LEFTOVER_DAYS} -exec rm -rf {} +`,
   'rm -rf "$1" && mkdir "$1" && cd "$1" && pwd || exit 1',
@@ -38,6 +40,8 @@ const MAKE_PLACE = [
 const UNPACK = 'mkdir "$1" && cd "$1" && tar -x -p -o -f -';
 const STORE = 'umask 077; cat > "$1"';
 const REMOVE = 'rm -rf -- "$1"';
+/** `$1` the id. */
+const REMOVE_ID = `cd "${PLACE}" 2>/dev/null || exit 0; rm -rf -- "$1"`;
 
 type UploadPlace = { readonly path: string; readonly roomBytes: number; readonly hasRsync: boolean };
 
@@ -93,6 +97,11 @@ export async function uploadTo(
 export async function removeUpload(host: SshHost, path: string, mayPrompt = false): Promise<void> {
   if (!isUpload(path)) throw new Error(`${path} is no upload`);
   await runScript(host, { script: REMOVE, words: [dirname(path)], mayPrompt });
+}
+
+/** Also if its path isn't known. @throws {ProcmanError} `service-down`, `deploy-refused` */
+export async function removeUploadOf(host: SshHost, id: string): Promise<void> {
+  await runScript(host, { script: REMOVE_ID, words: [id], mayPrompt: false });
 }
 
 /** @throws {ProcmanError} `deploy-refused` */

@@ -4,8 +4,9 @@
  */
 import { compact } from "../../base/compact.ts";
 import { ProcmanError, reasonOf } from "../../base/errors.ts";
-import { type Caller, type Control, callerText, type DeploymentQuery } from "../../contract/control.ts";
+import type { Caller, Control, DeploymentQuery } from "../../contract/control.ts";
 import type { DeployOrder } from "../../contract/deployment-record.ts";
+import { rolloutRunning } from "../../contract/held-rollout.ts";
 import {
   NO_WAY_BACK,
   ROLLED_SCOPES,
@@ -233,12 +234,7 @@ function joinedAlready(held: RolloutRecord, { id, host }: RolloutOrder): Rollout
     throw refused(
       `${held.host} and ${host} are the same procman, and it would be done there twice; "procman host remove ${host}" forgets that name`,
     );
-  const { action, hosts, time, by } = held;
-  const who = `${callerText(held)}${by === undefined ? "" : `, ${by}`}`;
-  throw new ProcmanError(
-    "rollout-running",
-    `Cannot begin a rollout: ${host} takes part in rollout ${held.id} (${action.kind} on ${hosts.join(", ")}) of ${who} since ${time}; "procman rollout status ${held.id}" shows it, continue or abort end it`,
-  );
+  throw rolloutRunning(held, host);
 }
 
 async function outcome(deed: () => Promise<void>): Promise<string | undefined> {
