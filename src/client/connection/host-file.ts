@@ -79,10 +79,10 @@ function membersOf(group: string, hosts: readonly NamedHost[]): readonly NamedHo
   const members = hosts.filter(({ groups = [] }) => groups.includes(group));
   if (members.length > 0) return members;
   const groups = groupsIn(hosts);
-  const known = groups.length === 0 ? "there is none yet" : `known: ${groups.join(", ")}.${didYouMean(group, groups)}`;
+  const known = groups.length === 0 ? "there is none yet;" : `known: ${groups.join(", ")}.${didYouMean(group, groups)}`;
   throw new ProcmanError(
     "usage",
-    `Cannot find the group of hosts ${JSON.stringify(group)}: ${known}; "procman host add NAME URL --group ${NAME.test(group) ? group : "GROUP"}" adds to one`,
+    `Cannot find the group of hosts ${JSON.stringify(group)}: ${known} "procman host add NAME URL --group ${NAME.test(group) ? group : "GROUP"}" adds to one`,
   );
 }
 
@@ -160,9 +160,9 @@ function unlisted(name: string, hosts: readonly NamedHost[]): NamedHost {
 
 function unknown(name: string, hosts: readonly NamedHost[]): ProcmanError {
   const names = hosts.map((host) => host.name);
-  const known = names.length === 0 ? "there is none yet" : `known: ${names.join(", ")}.${didYouMean(name, names)}`;
+  const known = names.length === 0 ? "there is none yet;" : `known: ${names.join(", ")}.${didYouMean(name, names)}`;
   return new ProcmanError(
     "usage",
-    `Cannot find the host ${JSON.stringify(name)}: ${known}; "procman host add NAME ssh://USER@HOST" adds one`,
+    `Cannot find the host ${JSON.stringify(name)}: ${known} "procman host add NAME ssh://USER@HOST" adds one`,
   );
 }

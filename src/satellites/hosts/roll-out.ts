@@ -8,6 +8,7 @@ import { printable } from "../../core/base/printable.ts";
 import { rolloutRunning } from "../../core/contract/held-rollout.ts";
 import { isChange } from "../../core/contract/plan.ts";
 import { NO_WAY_BACK, type RolloutAction, type RolloutOrder } from "../../core/contract/rollout-record.ts";
+import type { StateRecord } from "../../core/contract/state-record.ts";
 import { placeOf } from "./drain-command.ts";
 import { checkHaproxys } from "./haproxy-drain.ts";
 import { goOn, printJson, type RolloutOptions, release, uploadIdOf, whatText, withHosts } from "./ongoing-rollout.ts";
@@ -66,6 +67,11 @@ async function begin(
 async function unreachable(hosts: readonly RolledHost[]): Promise<ReadonlyMap<RolledHost, string>> {
   const asked = hosts.map((host) => host.first((client) => client.state()));
   const answers = await withProgress(() => "asking the hosts", Promise.allSettled(asked));
+  const names = new Map<string, string>();
+  for (const [index, { name }] of hosts.entries()) {
+    const answer = answers[index];
+    if (answer?.status === "fulfilled") refuseTwin(name, answer.value, names);
+  }
   return new Map(
     hosts.flatMap((host, index) => {
       const answer = answers[index];
@@ -75,6 +81,18 @@ async function unreachable(hosts: readonly RolledHost[]): Promise<ReadonlyMap<Ro
       return [[host, reason.message]];
     }),
   );
+}
+
+/** Before it is planned or uploaded there twice; `names`: by what tells procmans apart. @throws {ProcmanError} `rollout-refused` */
+function refuseTwin(name: string, { pid, started, configFile, system }: StateRecord, names: Map<string, string>): void {
+  const key = JSON.stringify([system.hostname, configFile, pid, started]);
+  const twin = names.get(key);
+  if (twin !== undefined)
+    throw new ProcmanError(
+      "rollout-refused",
+      `Cannot begin: ${twin} and ${name} are the same procman, and it would be done there twice; "procman host remove ${name}" forgets that name`,
+    );
+  names.set(key, name);
 }
 
 /** @throws {ProcmanError} `service-down` */

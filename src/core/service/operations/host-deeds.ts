@@ -146,9 +146,9 @@ async function deployed(
 ): Promise<void> {
   const latest = isResumed ? await control.deployment("latest").catch(unless("release-unknown")) : undefined;
   const begun = latest !== undefined && latest.number > (marks.deployment ?? 0) ? latest : await begin();
-  // Output of its commands, which may be for fewer eyes, is indented.
+  // Output of its commands, which may be for fewer eyes, is indented; a colon announces it.
   const onLines = (lines: readonly string[]): void => {
-    const step = lines.findLast((line) => !/^(?: |\+)/.test(line));
+    const step = lines.findLast((line) => !/^(?: |\+)|:$/.test(line));
     if (step !== undefined) say(step);
   };
   await deploymentEnd(control, begun, { waitSeconds: LONGEST_SECONDS, signal, onLines });
