@@ -190,7 +190,7 @@ type MissingHost = {
 
 type RolloutParts = { readonly hosts: readonly RolledHost[]; readonly missing: readonly MissingHost[] };
 
-/** It has to be ended without them. */
+/** A rollout that can only be ended without these. */
 function notAll(hosts: readonly RolledHost[], missing: readonly MissingHost[]): ProcmanError {
   const facts = missing.map(({ name, why }) => `${name} ${why}`).join(", ");
   const abort = `"procman rollout abort ${hosts[0]?.record?.id}"`;

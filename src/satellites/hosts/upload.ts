@@ -99,7 +99,7 @@ export async function removeUpload(host: SshHost, path: string, mayPrompt = fals
   await runScript(host, { script: REMOVE, words: [dirname(path)], mayPrompt });
 }
 
-/** Also if its path isn't known. @throws {ProcmanError} `service-down`, `deploy-refused` */
+/** Removes an upload whose path isn't known. @throws {ProcmanError} `service-down`, `deploy-refused` */
 export async function removeUploadOf(host: SshHost, id: string): Promise<void> {
   await runScript(host, { script: REMOVE_ID, words: [id], mayPrompt: false });
 }
