@@ -85,6 +85,7 @@ test("bad input is refused before anything is done", async (context) => {
   await add("z", `http://127.0.0.1:${a.port}`, "--token-file", second);
   const twice = await run("restart", "web", "--host", "a,b,z");
   assert.equal(twice.code, 1);
+  assert.equal(twice.out, "", "nothing was planned");
   assert.match(twice.err, /a and z are the same procman, .*"procman host remove z" forgets that name/);
   assert.equal(await pidOf(a, "web"), before);
   assert.equal((await run("restart", "web", "--host", "a,b")).code, 0, "what was held is free again");
