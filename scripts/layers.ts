@@ -191,7 +191,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "satellites/dashboard": 6_827,
   "satellites/dev": 988,
   "satellites/export": 3_323,
-  "satellites/hosts": 2_825,
+  "satellites/hosts": 2_830,
   "satellites/import": 5_463,
   "satellites/library": 705,
   "satellites/mcp": 2_337,

@@ -184,6 +184,22 @@ test("where the user may not write: the message names folder, host and remedy", 
   );
 });
 
+test("a write that fails there, of which rsync passes on no message: the remedy is there all the same", async (context) => {
+  const server = await sshServer(context);
+  const build = buildIn(folderWith(context, { processes: [] }));
+  const programs = folderWith(context, { processes: [] });
+  const rsync = '#!/bin/sh\ntest "$1" = --version && echo "rsync  version 3.2.7" && exit\ncat > /dev/null\nexit 11\n';
+  writeFileSync(join(programs, "rsync"), rsync, { mode: 0o755 });
+  await withPrograms(context, server, "rsync", async () => {
+    process.env.PATH = `${programs}${delimiter}${process.env.PATH}`;
+    await assert.rejects(
+      uploadTo(hostOf(server), { folder: build }, "r1"),
+      /Cannot upload to web1: .*uploads\/r1 can't be written to, mostly because it has no room; make room there/,
+    );
+  });
+  assert.deepEqual(uploadsOf(server), []);
+});
+
 test("procman deploy --host uploads a folder, an archive or a commit of this machine, and leaves nothing behind", async (context) => {
   const server = await sshServer(context);
   const web = { id: "web", cmd: "sleep 1000", cwd: "current", autostart: true, minUptimeMs: 50 };

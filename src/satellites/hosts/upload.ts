@@ -236,6 +236,8 @@ type Failure = {
 const BROKEN: ReadonlySet<number> = new Set([NO_CONNECTION, 10, 12, 30, 35]);
 /** And for files that could not be transferred, or have vanished. */
 const PARTIAL: ReadonlySet<number> = new Set([23, 24]);
+/** And for a file that could not be written there; what the other end has said of it may be lost. */
+const UNWRITTEN = 11;
 
 function uploadFailed(host: SshHost, { code, path, said, problem }: Failure): ProcmanError {
   const lines = said.split("\n");
@@ -248,6 +250,11 @@ function uploadFailed(host: SshHost, { code, path, said, problem }: Failure): Pr
     );
   const unread = problem ?? (PARTIAL.has(code) ? about(/^rsync: \[sender\]|^file has vanished/) : undefined);
   if (unread !== undefined) return refused(host, `a file can't be read here: ${unread}`);
+  if (code === UNWRITTEN && said === "")
+    return refused(
+      host,
+      `${dirname(path)} can't be written to, mostly because it has no room; make room there, or set XDG_STATE_HOME there to a folder on another disk`,
+    );
   if (BROKEN.has(code))
     return new ProcmanError(
       "service-down",
