@@ -806,11 +806,13 @@ export type ReleaseRecord = {
 /** What is done on each host. */
 export type RolloutAction = {
   /** The command. */
-  readonly kind: "deploy" | "reload" | "restart" | "rollback" | "scale" | "signal" | "upgrade";
-  /** Processes of `restart`, `scale` (one) and `signal`. */
+  readonly kind: "block" | "deploy" | "disable" | "enable" | "reload" | "restart" | "rollback" | "scale" | "signal" | "start" | "stop" | "unblock" | "upgrade";
+  /** Processes; of `scale` one. Not with `deploy`, `reload`, `rollback`, `upgrade`. */
   readonly ids?: readonly string[];
   /** `restart`: all instances of a cluster at once. */
   readonly hard?: true;
+  /** `start`: first what they depend on. */
+  readonly withDependencies?: true;
   /** `reload`: with this profile; empty: without one. */
   readonly profile?: string;
   /** `scale`: the number of instances. */

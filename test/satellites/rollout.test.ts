@@ -68,7 +68,16 @@ test("bad input is refused before anything is done", async (context) => {
     [["restart", "web", "--host", "@web", "--batch", "0"], 64, /Allowed: a whole number from 1, or a percentage/],
     [["restart", "web", "--host", "a", "--batch", "2"], 64, /Cannot use --batch with one host/],
     [["restart", "web", "--host", "@web", "-c", "x"], 64, /Cannot use --config or --name with several hosts/],
-    [["stop", "web", "--host", "@web"], 64, /Cannot run "procman stop" on several hosts/],
+    [["send", "web", "x", "--host", "@web"], 64, /Cannot run "procman send" on several hosts/],
+    [["stop", "web", "--host", "@web", "--on-failure", "rollback"], 64, /doesn't keep what each process was before/],
+    [
+      ["stop", "web", "--host", "@web", "--haproxy", "/x.sock"],
+      64,
+      /Cannot stop with --haproxy: .*serve then as before/,
+    ],
+    [["stop", "web", "--host", "@web", "--keep"], 64, /Cannot use --keep with several hosts: run "procman disable"/],
+    [["start", "web", "--host", "@web", "--timeout", "3"], 64, /Cannot use --timeout with several hosts/],
+    [["stop", "web", "--host", "a", "--batch", "2"], 64, /Cannot use --batch with one host/],
     [["upgrade", "--host", "@web"], 64, /Cannot upgrade a: the command runs there, and a is not reached by ssh/],
     [["deploy", "--wait", "--host", "@web"], 64, /name a folder, an archive or a commit/],
     [["rollout", "continue"], 1, /none is under way on a, b, c/],
@@ -89,6 +98,31 @@ test("bad input is refused before anything is done", async (context) => {
   assert.match(twice.err, /a and z are the same procman, .*"procman host remove z" forgets that name/);
   assert.equal(await pidOf(a, "web"), before);
   assert.equal((await run("restart", "web", "--host", "a,b")).code, 0, "what was held is free again");
+});
+
+test("stop, start, block and unblock go over the hosts; a start that fails stops the rollout", async (context) => {
+  const { run, b, hosts } = await hostsWith(context, [WEB, { id: "bad", cmd: "exit 3", restart: "never" }]);
+  const pids = () => Promise.all(hosts.map((host) => pidOf(host, "web")));
+  const rolled = async (...args: readonly string[]): Promise<void> => {
+    const { code, err } = await run(...args, "--host", "@web", "--batch", "100%");
+    assert.equal(code, 0, err);
+  };
+  await rolled("stop", "web");
+  assert.deepEqual(await pids(), [undefined, undefined, undefined]);
+  await rolled("stop", "web");
+  await rolled("block", "web");
+  const blocked = await run("start", "web", "--host", "@web");
+  assert.deepEqual([blocked.code, /a: .*blocked/.test(blocked.err)], [1, true], blocked.err);
+  assert.equal((await run("rollout", "abort")).code, 0);
+  await rolled("unblock", "web");
+  assert.equal((await procman(b.folder, ["start", "web"])).code, 0);
+  const running = await pidOf(b, "web");
+  await rolled("start", "web");
+  const started = await pids();
+  assert.ok(started.every((pid) => pid !== undefined));
+  assert.equal(started[1], running, "what ran already is left alone");
+  const failed = await run("start", "bad", "--host", "@web");
+  assert.deepEqual([failed.code, /a: .*code 3.*not begun: b, c/s.test(failed.err)], [1, true], failed.err);
 });
 
 test("a token may roll out what it may do", async (context) => {

@@ -1,6 +1,7 @@
 /** `procman start`, `stop`, `restart`, `block`, `unblock`, `enable`, `disable`: carries out the action and prints the result. */
 import type { Command } from "commander";
 import type { Client } from "../../client/client.ts";
+import { mayBeSeveral } from "../../client/connection/host-file.ts";
 import { defaultTimeout } from "../../client/default-timeout.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson, printableLine } from "../../core/base/printable.ts";
@@ -100,7 +101,8 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
     if (action === "enable") command.option("--now", "start them, too, unless they are running");
     if (action === "disable") command.option("--now", "stop them, too");
     if (action === "restart")
-      withRollout(command.option("--hard", "restart all instances of a cluster at once instead of one after another"));
+      command.option("--hard", "restart all instances of a cluster at once instead of one after another");
+    withRollout(command);
   };
   return { define };
 }
@@ -111,12 +113,25 @@ async function actAll(
   ids: readonly string[],
   { now = false, keep = false, ...options }: Options & RolloutOptions,
 ): Promise<void> {
-  const { hard } = options;
-  if (action === "restart" && (await rolledOut(options, { kind: action, ids, ...(hard && { hard }) }))) return;
+  const { hard, withDependencies, host } = options;
+  if (host !== undefined && mayBeSeveral(host)) refuseForOne({ ...options, now, keep });
+  const more = { ...(hard && { hard }), ...(withDependencies && { withDependencies }) };
+  if (await rolledOut(options, { kind: action, ids, ...more })) return;
   if (!now && !keep) return act(action, ids, options);
   return action === "enable"
     ? act("start", ids, { ...options, first: "enable" })
     : act("stop", ids, { ...options, first: "disable" });
+}
+
+/** @throws {ProcmanError} `usage` */
+function refuseForOne({ wait, timeout, now = false, keep = false }: Options): void {
+  const several = (option: string, remedy: string): ProcmanError =>
+    new ProcmanError("usage", `Cannot use ${option} with several hosts: ${remedy}`);
+  if (!wait) throw several("--no-wait", "the next host waits for the end on the one before");
+  if (timeout !== undefined)
+    throw several("--timeout", "each host carries it out to the end; --host-timeout is about hosts that don't answer");
+  if (now) throw several("--now", 'run "procman enable" or "disable", then "start" or "stop"');
+  if (keep) throw several("--keep", 'run "procman disable", then "procman stop"');
 }
 
 async function act(

@@ -12,27 +12,66 @@ export type {
   RolloutStep,
 } from "../../../generated/records.ts";
 
-export const ROLLED_ACTIONS = ["deploy", "reload", "restart", "rollback", "scale", "signal", "upgrade"] as const;
+export const ROLLED_ACTIONS = [
+  "block",
+  "deploy",
+  "disable",
+  "enable",
+  "reload",
+  "restart",
+  "rollback",
+  "scale",
+  "signal",
+  "start",
+  "stop",
+  "unblock",
+  "upgrade",
+] as const;
 
 export type RolledAction = (typeof ROLLED_ACTIONS)[number];
 
 /** What the action itself needs. */
 export const ROLLED_SCOPES: Readonly<Record<RolledAction, TokenScope>> = {
+  block: "control",
   deploy: "admin",
+  disable: "control",
+  enable: "control",
   reload: "reload",
   restart: "control",
   rollback: "admin",
   scale: "control",
   signal: "control",
+  start: "control",
+  stop: "control",
+  unblock: "control",
   upgrade: "admin",
 };
 
+const NO_STATE = "procman doesn't keep what each process was before";
+
 /** Why it can't be taken back; the others can. */
 export const NO_WAY_BACK: Partial<Readonly<Record<RolledAction, string>>> = {
+  block: NO_STATE,
+  disable: NO_STATE,
+  enable: NO_STATE,
   restart: "a restart leaves nothing to go back to",
   signal: "a signal can't be taken back",
+  start: NO_STATE,
+  stop: NO_STATE,
+  unblock: NO_STATE,
   upgrade: "procman doesn't go back to an earlier version",
 };
+
+/** What leaves a host as ready for requests as before: only that is done out of a load balancer. */
+export const DRAINABLE: readonly RolledAction[] = [
+  "deploy",
+  "reload",
+  "restart",
+  "rollback",
+  "scale",
+  "signal",
+  "upgrade",
+];
 
 export const ROLLOUT_PHASES = [
   "waiting",
@@ -77,10 +116,11 @@ const ROLLOUT_ACTION = object(
       list(string({ minLength: 1, maxLength: 200 }), {
         minItems: 1,
         maxItems: 1_000,
-        description: "Processes of `restart`, `scale` (one) and `signal`.",
+        description: "Processes; of `scale` one. Not with `deploy`, `reload`, `rollback`, `upgrade`.",
       }),
     ),
     hard: optional(literal(true, { description: "`restart`: all instances of a cluster at once." })),
+    withDependencies: optional(literal(true, { description: "`start`: first what they depend on." })),
     profile: optional(string({ maxLength: 200, description: "`reload`: with this profile; empty: without one." })),
     scaling: optional({ ...SCALING, description: "`scale`: the number of instances." }),
     signalling: optional({ ...SIGNALLING, description: "`signal`: which one." }),

@@ -4,12 +4,18 @@ import type { RolledAction, RolloutAction } from "./rollout-record.ts";
 
 /** What a host is doing. */
 export const ROLLED_DOING: Readonly<Record<RolledAction, string>> = {
+  block: "blocking",
   deploy: "deploying",
+  disable: "disabling",
+  enable: "enabling",
   reload: "reloading",
   restart: "restarting",
   rollback: "rolling back",
   scale: "scaling",
   signal: "sending the signal",
+  start: "starting",
+  stop: "stopping",
+  unblock: "unblocking",
   upgrade: "upgrading",
 };
 

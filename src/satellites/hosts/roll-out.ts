@@ -7,7 +7,7 @@ import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
 import { rolloutRunning } from "../../core/contract/held-rollout.ts";
 import { isChange } from "../../core/contract/plan.ts";
-import { NO_WAY_BACK, type RolloutAction, type RolloutOrder } from "../../core/contract/rollout-record.ts";
+import { DRAINABLE, NO_WAY_BACK, type RolloutAction, type RolloutOrder } from "../../core/contract/rollout-record.ts";
 import type { StateRecord } from "../../core/contract/state-record.ts";
 import { placeOf } from "./drain-command.ts";
 import { checkHaproxys } from "./haproxy-drain.ts";
@@ -22,6 +22,7 @@ type Uploads = Map<SshHost, string>;
 
 /** Exit code 1 if not all hosts are done, 69 if some were left out. @throws {ProcmanError} */
 export async function rollOut(names: string, action: RolloutAction, options: RolloutOptions): Promise<void> {
+  checkDrain(action, options);
   const named = hostsNamed(names);
   await withHosts(named, options, async (all) => {
     const away = await unreachable(all);
@@ -36,6 +37,15 @@ export async function rollOut(names: string, action: RolloutAction, options: Rol
     if (await interruptible((signal) => begin(hosts, action, { ...options, signal }))) await goOn(hosts, options);
     if (away.size > 0) process.exitCode ||= EXIT.noDaemon;
   });
+}
+
+/** @throws {ProcmanError} `usage` */
+function checkDrain({ kind }: RolloutAction, { drainCommand, haproxy }: RolloutOptions): void {
+  if ((drainCommand ?? haproxy) === undefined || DRAINABLE.includes(kind)) return;
+  throw new ProcmanError(
+    "usage",
+    `Cannot ${kind} with --${haproxy === undefined ? "drain-command" : "haproxy"}: each host is put back into its load balancer afterwards, and must serve then as before`,
+  );
 }
 
 /** Resolves with whether all hosts take part now. What was uploaded is removed if they don't. @throws {ProcmanError} */

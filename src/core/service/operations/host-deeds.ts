@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { compact } from "../../base/compact.ts";
 import { ProcmanError } from "../../base/errors.ts";
-import type { Control } from "../../contract/control.ts";
+import type { Action, Control } from "../../contract/control.ts";
 import { deploymentEnd } from "../../contract/deployment-end.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import { NO_WAY_BACK, type RolledAction, type RolloutAction } from "../../contract/rollout-record.ts";
@@ -68,6 +68,9 @@ export async function hasChanged(action: RolloutAction, before: RolloutBefore, c
 
 /** Resolves when it is done. @throws Error with the problem */
 export const FORWARD: Readonly<Record<RolledAction, (deed: Deed, context: DeedContext) => Promise<void>>> = {
+  block: (deed, context) => acted("block", deed, context),
+  disable: (deed, context) => acted("disable", deed, context),
+  enable: (deed, context) => acted("enable", deed, context),
   deploy: (deed, context) => deployed(deed, context, () => context.control.deploy(deed.action.order ?? {})),
   reload: reloaded,
   restart: async (deed, context) => {
@@ -83,12 +86,33 @@ export const FORWARD: Readonly<Record<RolledAction, (deed: Deed, context: DeedCo
       throw new Error("procman was restarted while it sent the signal: whether the processes have got it isn't known");
     await all(ids.map((id) => control.signal(id, signalling)));
   },
+  start: (deed, context) => acted("start", deed, context),
+  stop: (deed, context) => acted("stop", deed, context),
+  unblock: (deed, context) => acted("unblock", deed, context),
   // The client does it.
   upgrade: async () => undefined,
 };
 
 function waiting({ signal }: DeedContext): { readonly waitSeconds: number; readonly signal: AbortSignal } {
   return { waitSeconds: LONGEST_SECONDS, signal };
+}
+
+/** Twice is as once, so after a kill it is said again. */
+async function acted(
+  action: Exclude<Action, "restart">,
+  { action: rolled }: Deed,
+  context: DeedContext,
+): Promise<void> {
+  const { ids = [], withDependencies } = rolled;
+  const options = { ...waiting(context), ...(withDependencies && { withDependencies }) };
+  const act = async (id: string): Promise<void> => {
+    const record = await context.control.act(id, action, options).catch(unless("process-running"));
+    if (action !== "start" || record === undefined) return;
+    // `all` starts no tasks: they have failed earlier.
+    const failed = membersOf(record).filter((each) => isDownByFailure(each) && (id !== "all" || each.task !== true));
+    if (failed.length > 0) throw new Error(failed.map((each) => `"${each.id}" ${each.reason}`).join("; "));
+  };
+  await all(ids.map(act));
 }
 
 async function reloaded(deed: Deed, context: DeedContext): Promise<void> {

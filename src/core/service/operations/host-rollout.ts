@@ -10,6 +10,7 @@ import { rolloutRunning } from "../../contract/held-rollout.ts";
 import {
   NO_WAY_BACK,
   ROLLED_SCOPES,
+  type RolledAction,
   type RolloutAction,
   type RolloutOrder,
   type RolloutRecord,
@@ -211,15 +212,17 @@ function checkRight({ kind }: RolloutAction, { scopes, consumer }: Caller): void
   );
 }
 
+const WITHOUT_IDS: readonly RolledAction[] = ["reload", "rollback", "upgrade"];
+
 /** @throws {ProcmanError} `rollout-refused` */
 function checkOrder({ action, host, hosts, onFailure }: RolloutOrder): void {
   const { kind, ids = [], scaling, signalling, order } = action;
   const missing =
-    kind === "restart" || kind === "signal"
-      ? ids.length === 0
+    kind === "deploy"
+      ? order === undefined
       : kind === "scale"
         ? ids.length !== 1 || scaling === undefined
-        : kind === "deploy" && order === undefined;
+        : !WITHOUT_IDS.includes(kind) && ids.length === 0;
   const why = NO_WAY_BACK[kind];
   if (missing || (kind === "signal" && signalling === undefined))
     throw refused(`its action ${kind} lacks what it is done to`);
