@@ -107,7 +107,7 @@ export const GROUPS = [
           "logs web --where 'status>=500' -f",
           "logs web --search timeout --since yesterday",
         ],
-        reach: "api",
+        reach: "several",
         load: () => import("./commands/logs-command.ts"),
       },
       why: {

@@ -3,7 +3,8 @@
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ApiPlace, connectTo } from "../../client/connection/connect.ts";
-import { LogFormatter } from "../../client/connection/log-format.ts";
+import { mayBeSeveral } from "../../client/connection/host-file.ts";
+import { LogFormatter, OWN_ID } from "../../client/connection/log-format.ts";
 import { LogReader } from "../../client/connection/log-reader.ts";
 import { compact } from "../../core/base/compact.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
@@ -12,12 +13,15 @@ import {
   CATEGORIES,
   type Category,
   type LogEntry,
+  type LogItem,
   type LogQuery,
+  type ProcessRecord,
   SEVERITIES,
   type Severity,
 } from "../../core/contract/records.ts";
 import { STARTS, startedPid } from "../../core/contract/words.ts";
 import { wantsColors } from "../../core/os/colors.ts";
+import type { HostLog } from "../../satellites/hosts/host-logs.ts";
 import { printedIdsInFile } from "../completion-candidates.ts";
 import { IDS_HELP, integerTo, selected, withTarget } from "../options.ts";
 import { timeOf } from "../output/format.ts";
@@ -103,24 +107,91 @@ async function logs(ids: readonly string[], options: Options): Promise<void> {
       "usage",
       "Cannot show logs: --follow has no end and excludes --until; leave one of them out",
     );
+  if (options.host !== undefined && mayBeSeveral(options.host)) return logsOfHosts(options.host, ids, options);
   const place = targetPlace(options);
   if (ids[0] === "flush") await checkIds(place, ["flush"], options).catch(explainFlush);
   const reader = new LogReader({ ...place, membersOf: (id) => storedMembersOf(place, id, options) }, "cli");
   const query = queryOf(ids, options, Date.now());
-  const chosen =
-    options.runs === undefined && options.run === undefined ? undefined : await runFilter(reader, query, options);
+  const chosen = await chosenRuns(reader, query, options);
   const print = printer(options);
-  const includes = chosen?.includes ?? ((): boolean => true);
+  const includes = chosen?.includes ?? isAny;
   if (options.follow === true) {
     await checkIds(place, ids, options);
     if (storesNoLogs(options)) printNote(NO_LOGS);
     return follow(reader, { ...query, ...beginningOf(options, chosen) }, { print, includes });
   }
   if (options.lines === 0) return checkIds(place, ids, options);
-  const shown = { ...query, ...(chosen && { from: Math.max(query.from ?? 0, chosen.from ?? 0) }) };
+  const shown = within(query, chosen);
   if ((await printStored(reader, shown, { print, includes, lines: options.lines })) > 0) return;
   await checkIds(place, ids, options);
   printNote(storesNoLogs(options) ? NO_LOGS : "no matching log entries");
+}
+
+function isAny(): boolean {
+  return true;
+}
+
+async function chosenRuns(reader: LogReader, query: LogQuery, options: Options): Promise<RunFilter | undefined> {
+  return options.runs === undefined && options.run === undefined ? undefined : runFilter(reader, query, options);
+}
+
+function within(query: LogQuery, chosen: RunFilter | undefined): LogQuery {
+  return { ...query, ...(chosen && { from: Math.max(query.from ?? 0, chosen.from ?? 0) }) };
+}
+
+/** Of several machines, each line with its machine. @throws {ProcmanError} `usage`, `process-unknown` */
+async function logsOfHosts(names: string, ids: readonly string[], options: Options): Promise<void> {
+  const hosts = await import("../../satellites/hosts/host-logs.ts");
+  const query = queryOf(ids, options, Date.now());
+  await hosts.withHostLogs(names, async (all) => {
+    const known = await hosts.answersOf(all, ({ processes }) => processes());
+    const refusals = known.flatMap(([, records]) => refusalOf(records, ids, options));
+    if (refusals.length > 0 && refusals.length === known.length) throw refusals[0];
+    const answering = known.map(([log]) => log);
+    const filters = new Map(await hosts.answersOf(answering, ({ reader }) => chosenRuns(reader, query, options)));
+    if (options.follow === true) return followHosts(all, { query, filters, options });
+    if (options.lines !== 0) await printHosts(answering, { query, filters, options });
+  });
+}
+
+type HostQuery = {
+  readonly query: LogQuery;
+  readonly filters: ReadonlyMap<HostLog, RunFilter | undefined>;
+  readonly options: Options;
+};
+
+async function followHosts(logs: readonly HostLog[], { query, filters, options }: HostQuery): Promise<void> {
+  const { followLogs } = await import("../../satellites/hosts/host-logs.ts");
+  const { signal } = untilStopped();
+  const print = hostPrinter(options);
+  // A host that is away is waited for.
+  process.exitCode = EXIT.done;
+  const items = ({ reader }: HostLog, chosen: RunFilter | undefined): AsyncIterable<LogItem> =>
+    reader.follow({ ...query, ...beginningOf(options, chosen) }, signal);
+  await followLogs(
+    logs,
+    (log) => items(log, filters.get(log)),
+    async (log, item) => {
+      if (item.type === "gap") return print.gap(item.bytes);
+      if ((filters.get(log)?.includes ?? isAny)(item.entry)) await print.entry(log.host, item.entry);
+    },
+  );
+}
+
+async function printHosts(logs: readonly HostLog[], { query, filters, options }: HostQuery): Promise<void> {
+  const { mergedLogs } = await import("../../satellites/hosts/host-logs.ts");
+  const print = hostPrinter(options);
+  const { lines } = options;
+  const merged = mergedLogs(logs, (log) => {
+    const chosen = filters.get(log);
+    return stored(log.reader, within(query, chosen), { includes: chosen?.includes ?? isAny, lines });
+  });
+  const count = lastCount(query, lines);
+  const last: (readonly [string, LogEntry])[] = [];
+  for await (const { host, entry } of merged)
+    if (count === undefined) await print.entry(host, entry);
+    else last.push([host, entry]);
+  for (const [host, entry] of last.slice(-(count ?? 0))) await print.entry(host, entry);
 }
 
 /** Where a follower begins. */
@@ -141,21 +212,32 @@ async function printStored(
   query: LogQuery,
   { print, includes, lines }: ShownEntries & { readonly lines: number | undefined },
 ): Promise<number> {
-  const { from, to, search, where, regex } = query;
-  const isRange = [from, to, search, where, regex].some((each) => each !== undefined);
-  if (lines !== undefined || !isRange) {
-    const last = await searching(reader.last(query, lines ?? LINES, includes));
-    await print.entries(last);
-    return last.length;
-  }
-  const pages = reader.all(query)[Symbol.asyncIterator]();
+  const pages = stored(reader, query, { includes, lines });
   let count = 0;
   for (let next = await searching(pages.next()); next.done !== true; next = await searching(pages.next())) {
-    const entries = next.value.entries.filter(includes);
-    await print.entries(entries);
-    count += entries.length;
+    await print.entries(next.value);
+    count += next.value.length;
   }
   return count;
+}
+
+/** How many of the last entries are shown; undefined: all in a range. */
+function lastCount({ from, to, search, where, regex }: LogQuery, lines: number | undefined): number | undefined {
+  const isRange = [from, to, search, where, regex].some((each) => each !== undefined);
+  return lines ?? (isRange ? undefined : LINES);
+}
+
+type StoredEntries = { readonly includes: RunFilter["includes"]; readonly lines: number | undefined };
+
+/** In pages, oldest first. */
+async function* stored(
+  reader: LogReader,
+  query: LogQuery,
+  { includes, lines }: StoredEntries,
+): AsyncGenerator<readonly LogEntry[], undefined> {
+  const count = lastCount(query, lines);
+  if (count !== undefined) yield await reader.last(query, count, includes);
+  else for await (const { entries } of reader.all(query)) yield entries.filter(includes);
 }
 
 /** No progress beside the output of another program, such as a pager. */
@@ -188,12 +270,28 @@ async function storedMembersOf(place: ApiPlace, id: string, target: TargetOption
 }
 
 async function follow(reader: LogReader, query: LogQuery, { print, includes }: ShownEntries): Promise<void> {
+  const { signal } = untilStopped();
+  for await (const item of reader.follow(query, signal))
+    await (item.type === "entry" ? print.entries([item.entry].filter(includes)) : print.gap(item.bytes));
+  if (!signal.aborted) printNote("procman is not running; end of log");
+}
+
+function untilStopped(): AbortController {
   const stop = new AbortController();
   // A second Ctrl-C kills the command.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-  for await (const item of reader.follow(query, stop.signal))
-    await (item.type === "entry" ? print.entries([item.entry].filter(includes)) : print.gap(item.bytes));
-  if (!stop.signal.aborted) printNote("procman is not running; end of log");
+  return stop;
+}
+
+/** Whether a machine has none of the name. */
+function refusalOf(records: readonly ProcessRecord[], ids: readonly string[], options: Options): readonly Error[] {
+  try {
+    selected(records, ids, options);
+    return [];
+  } catch (error) {
+    if (error instanceof ProcmanError && error.code === "process-unknown") return [error];
+    throw error;
+  }
 }
 
 function queryOf(
@@ -232,6 +330,20 @@ function printer({ json, color, raw, ...target }: Options): Printer {
     },
     // With --json, standard output has only entries.
     gap: async (bytes) => (json === true ? void process.stderr.write(lines.gap(bytes)) : out(lines.gap(bytes))),
+  };
+}
+
+type HostPrinter = Pick<Printer, "gap"> & { readonly entry: (host: string, entry: LogEntry) => Promise<void> };
+
+/** The machine stands in front of the process. */
+function hostPrinter(options: Options): HostPrinter {
+  const { entries, gap } = printer(options);
+  return {
+    gap,
+    entry: (host, entry) =>
+      options.json === true
+        ? out(`${printableJson({ host, ...entry })}\n`)
+        : entries([{ ...entry, process: `${host} ${entry.process ?? OWN_ID}` }]),
   };
 }
 

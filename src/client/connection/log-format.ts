@@ -7,7 +7,7 @@ import type { LogEntry } from "../../core/contract/records.ts";
 /** Cyan, green, blue, magenta and their bright variants; yellow and red are for warnings and errors. */
 const PALETTE = [36, 32, 34, 35, 96, 92, 94, 95] as const;
 const SEVERITY = { debug: 2, info: 2, warn: 33, error: 31 } as const;
-const OWN_ID = "procman";
+export const OWN_ID = "procman";
 const MAX_PAD = 20;
 
 export class LogFormatter {

@@ -12,7 +12,11 @@ const PAGE = 10_000;
 const LINES = 100;
 
 /** `membersOf`: the processes that an id stands for, while procman doesn't answer. Absent: groups are not known then. */
-type LogPlace = ApiPlace & { readonly membersOf?: (id: string) => Promise<readonly string[]> };
+type LogPlace = ApiPlace & {
+  readonly membersOf?: (id: string) => Promise<readonly string[]>;
+  /** Another way to the API there. */
+  readonly connect?: () => Promise<Client>;
+};
 
 export class LogReader {
   readonly #place: LogPlace;
@@ -111,7 +115,7 @@ export class LogReader {
   }
 
   #connected(): Promise<Client> {
-    this.#client ??= connectTo(this.#place, this.#consumer);
+    this.#client ??= this.#place.connect?.() ?? connectTo(this.#place, this.#consumer);
     return this.#client;
   }
 }

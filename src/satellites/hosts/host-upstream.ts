@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { jsonIn } from "../../client/client.ts";
+import { Client, jsonIn } from "../../client/client.ts";
 import { checkAnswer } from "../../client/connection/checked-answer.ts";
 import type { NamedHost } from "../../client/connection/host-file.ts";
 import { exchange } from "../../client/connection/http10.ts";
@@ -40,6 +40,15 @@ type SignInOptions = { readonly scope?: string | undefined; readonly isCommand?:
 export function upstreamTo(host: NamedHost, socket: string, options: SignInOptions): HostUpstream {
   const there = sshHost(host);
   return there === undefined ? new ApiUpstream(host) : new SshUpstream(there, socket, options);
+}
+
+/** `observe`: is given each request, with what sends it signed in. */
+export function clientTo(upstream: HostUpstream, observe: (send: SendRequest) => SendRequest = (send) => send): Client {
+  const send: SendRequest = async (request) => {
+    const token = await upstream.token();
+    return upstream.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } });
+  };
+  return new Client(observe(send), undefined, checkAnswer);
 }
 
 class SshUpstream implements HostUpstream {

@@ -1,13 +1,11 @@
 /** A host of a rollout: its API, wherever it is, and what it has said last. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client } from "../../client/client.ts";
-import { checkAnswer } from "../../client/connection/checked-answer.ts";
+import type { Client } from "../../client/client.ts";
 import type { NamedHost } from "../../client/connection/host-file.ts";
-import type { SendRequest } from "../../client/transport.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import type { RolloutRecord, RolloutStep } from "../../core/contract/rollout-record.ts";
 import { monotonicMs } from "../../core/os/clock.ts";
-import { type HostUpstream, upstreamTo } from "./host-upstream.ts";
+import { clientTo, type HostUpstream, upstreamTo } from "./host-upstream.ts";
 import type { HostState } from "./rollout-plan.ts";
 
 /** Before anything is begun: ssh connects and signs in. Milliseconds. */
@@ -38,11 +36,7 @@ export class RolledHost {
     this.host = host;
     this.#patienceMs = patienceMs;
     this.#upstream = upstreamTo(host, socket, { isCommand: true });
-    const send: SendRequest = async (request) => {
-      const token = await this.#upstream.token();
-      return this.#upstream.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } });
-    };
-    this.client = new Client(send, undefined, checkAnswer);
+    this.client = clientTo(this.#upstream);
   }
 
   get name(): string {
