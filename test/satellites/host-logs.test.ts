@@ -1,4 +1,4 @@
-/** `procman logs` of several hosts: three procmans of this machine, each by the port of its API. */
+/** `procman logs` of several hosts: procmans of this machine, each by the port of its API, or by ssh. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { appendFileSync, writeFileSync } from "node:fs";
@@ -9,6 +9,7 @@ import { freeRange } from "../support/free-ports.ts";
 import { hostsFolder } from "../support/odd-host.ts";
 import { cleanEnvironment, eventually, processExit } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
+import { sshServer } from "../support/ssh-server.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 
@@ -129,4 +130,23 @@ test("followed, a host that was away continues without a lost or doubled line", 
   assert.equal(err.match(/procman: b: /g)?.length, 1, err);
   follower.kill("SIGINT");
   await processExit(follower.pid ?? 0);
+});
+
+test("by ssh: the connections end with the command", async (context) => {
+  const server = await sshServer(context);
+  const hosts = ["one", "two"].map((line) =>
+    homeOf(context, [{ id: "web", cmd: `echo ${line}; exec sleep 1000`, autostart: true }]),
+  );
+  const [first] = hosts;
+  for (const [index, { folder }] of hosts.entries()) {
+    const started = await procman(folder, ["run", "--detach", "--wait"]);
+    assert.equal(started.code, 0, started.err);
+    const url = `ssh://${server.user}@127.0.0.1:${server.port}${folder}`;
+    const added = await procman(folder, ["host", "add", `web${index}`, url, "--program", server.program], server.env);
+    assert.equal(added.code, 0, added.err);
+  }
+  const args = ["logs", "--category", "stdout", "--host", "all"];
+  const shown = await procman(first?.folder ?? "", args, server.env);
+  assert.equal(shown.code, 0, shown.err);
+  assert.match(shown.out, /^\S+ web0 web +\| one\n\S+ web1 web +\| two\n$/);
 });

@@ -139,7 +139,7 @@ function within(query: LogQuery, chosen: RunFilter | undefined): LogQuery {
   return { ...query, ...(chosen && { from: Math.max(query.from ?? 0, chosen.from ?? 0) }) };
 }
 
-/** Of several machines, each line with its machine. @throws {ProcmanError} `usage`, `process-unknown` */
+/** Lines of several machines, each with its machine. @throws {ProcmanError} `usage`, `process-unknown` */
 async function logsOfHosts(names: string, ids: readonly string[], options: Options): Promise<void> {
   const hosts = await import("../../satellites/hosts/host-logs.ts");
   const query = queryOf(ids, options, Date.now());
@@ -188,10 +188,14 @@ async function printHosts(logs: readonly HostLog[], { query, filters, options }:
   });
   const count = lastCount(query, lines);
   const last: (readonly [string, LogEntry])[] = [];
-  for await (const { host, entry } of merged)
+  let isEmpty = true;
+  for await (const { host, entry } of merged) {
+    isEmpty = false;
     if (count === undefined) await print.entry(host, entry);
     else last.push([host, entry]);
+  }
   for (const [host, entry] of last.slice(-(count ?? 0))) await print.entry(host, entry);
+  if (isEmpty) printNote("no matching log entries");
 }
 
 /** Where a follower begins. */
@@ -227,13 +231,13 @@ function lastCount({ from, to, search, where, regex }: LogQuery, lines: number |
   return lines ?? (isRange ? undefined : LINES);
 }
 
-type StoredEntries = { readonly includes: RunFilter["includes"]; readonly lines: number | undefined };
+type ChosenEntries = { readonly includes: RunFilter["includes"]; readonly lines: number | undefined };
 
 /** In pages, oldest first. */
 async function* stored(
   reader: LogReader,
   query: LogQuery,
-  { includes, lines }: StoredEntries,
+  { includes, lines }: ChosenEntries,
 ): AsyncGenerator<readonly LogEntry[], undefined> {
   const count = lastCount(query, lines);
   if (count !== undefined) yield await reader.last(query, count, includes);

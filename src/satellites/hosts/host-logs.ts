@@ -128,9 +128,9 @@ async function* entriesOf(pages: AsyncIterable<readonly LogEntry[]>): AsyncGener
   for await (const page of pages) yield* page;
 }
 
-type Head = { readonly value: IteratorResult<LogEntry, undefined> } | undefined;
+type NextEntry = { readonly value: IteratorResult<LogEntry, undefined> } | undefined;
 
-function timeIn(head: Head): number | undefined {
+function timeIn(head: NextEntry): number | undefined {
   return head === undefined || head.value.done === true ? undefined : Date.parse(head.value.value.time);
 }
 
