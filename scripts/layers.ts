@@ -177,7 +177,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/log-store": 3_130,
   "core/logger": 2_700,
   "core/metrics": 1_052,
-  "core/node-preload": 575,
+  "core/node-preload": 585,
   "core/os": 4_477,
   "core/plugins": 1_837,
   "core/probes": 435,

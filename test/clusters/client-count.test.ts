@@ -1,7 +1,7 @@
 /** A Node program that counts the connections of its server for procman, and is asked to end while it may just have got one. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,13 +19,15 @@ const NET = 'const server = require("node:net").createServer((socket) => socket.
 
 type Counting = { readonly program: PreloadedProgram; readonly count: () => ReturnType<typeof readClients> };
 
-async function counting(context: TestContext, source: string, idle?: number): Promise<Counting> {
+/** `flags`: how the file is opened to which it writes. */
+async function counting(context: TestContext, source: string, idle?: number, flags = "wx"): Promise<Counting> {
   const folder = mkdtempSync(join(tmpdir(), "procman-count-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "clients");
+  if (flags === "r") writeFileSync(file, "");
   const program = new PreloadedProgram(context, source, {
     task: "clients=6",
-    clients: openSync(file, "wx"),
+    clients: openSync(file, flags),
     env: { PROCMAN_CLUSTER_PORT: String(await freePort()) },
     ...(idle !== undefined && { idle }),
   });
@@ -58,6 +60,22 @@ test("it tells how many connections are open, since when it has clients, and whe
   other.destroy();
   const end = await open(own, 0);
   assert.ok(end.first === first && end.last >= last && end.last <= monotonicMs());
+});
+
+test("a program lives on and serves when nothing can be written, as on a full disk, and when it has closed the file", async (context) => {
+  const answer = (own: Counting): Promise<string> =>
+    own.program.port.then(async (port) => (await fetch(`http://127.0.0.1:${port}`)).text());
+  const full = await counting(context, HTTP + LISTEN, undefined, "r");
+  for (let turn = 0; turn < 3; turn++) assert.equal(await answer(full), "end");
+  assert.equal(full.count(), "none");
+  const folder = mkdtempSync(join(tmpdir(), "procman-count-"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "own");
+  const reopening = `const fs = require("fs"); fs.closeSync(6);
+    if (fs.openSync(${JSON.stringify(file)}, "w") !== 6) throw new Error("another descriptor");`;
+  const closed = await counting(context, reopening + HTTP + LISTEN);
+  for (let turn = 0; turn < 3; turn++) assert.equal(await answer(closed), "end");
+  assert.deepEqual([closed.count(), readFileSync(file, "utf8")], ["none", ""]);
 });
 
 test("a program that doesn't listen, and one whose workers accept, count nothing", async (context) => {

@@ -2,7 +2,7 @@
  * Counts the connections of the server that accepts from the cluster's shared socket, and writes that into a file (a
  * descriptor from procman): nobody else sees them, and without any the cluster is to sleep.
  */
-import { fstatSync, writeSync } from "node:fs";
+import { fstatSync, type Stats, writeSync } from "node:fs";
 import type { Server, Socket } from "node:net";
 
 /** At most one write in this time. Milliseconds. */
@@ -12,6 +12,7 @@ const LINE_BYTES = 64;
 
 class ClientCount {
   readonly #fd: number;
+  readonly #file: Stats;
   #open = 0;
   #first = 0;
   #last = now();
@@ -19,8 +20,9 @@ class ClientCount {
   #isChanged = false;
   #onNone = (): void => undefined;
 
-  constructor(fd: number) {
+  constructor(fd: number, file: Stats) {
     this.#fd = fd;
+    this.#file = file;
   }
 
   /** Call before it listens. */
@@ -56,9 +58,16 @@ class ClientCount {
   #write(): void {
     this.#timer = undefined;
     if (!this.#isChanged) return;
-    this.#isChanged = false;
     const line = `${this.#open} ${this.#first} ${this.#last}`;
-    writeSync(this.#fd, `${line.padEnd(LINE_BYTES - 1)}\n`, 0);
+    try {
+      // The program may have closed it, and opened another file in its place.
+      const { dev, ino } = fstatSync(this.#fd);
+      if (dev !== this.#file.dev || ino !== this.#file.ino) return;
+      writeSync(this.#fd, `${line.padEnd(LINE_BYTES - 1)}\n`, 0);
+      this.#isChanged = false;
+    } catch {
+      // The disk is full: it is tried again. The program must not notice; even if it is stopped too early, it serves those who have come.
+    }
     this.#timer = setTimeout(() => this.#write(), WRITE_MS).unref();
   }
 }
@@ -66,7 +75,8 @@ class ClientCount {
 /** undefined: procman has passed no such file, or a program between it and this one has closed it. */
 export function clientCount(fd: number): ClientCount | undefined {
   try {
-    return fstatSync(fd).isFile() ? new ClientCount(fd) : undefined;
+    const file = fstatSync(fd);
+    return file.isFile() ? new ClientCount(fd, file) : undefined;
   } catch {
     return undefined;
   }
