@@ -60,8 +60,8 @@ const crash = async ({ folder }: FaultRig, { pid = 0, run }: ProcessRecord): Pro
 const always = { autostart: true, restart: "always" };
 /** After this time the keeper has the restart order: a second after the start of the run or of the service. Milliseconds. */
 const SETTLED_MS = 2_000;
-/** A keeper that dies between its record and the signal leaves a process without its SIGTERM, which is killed later. */
-const brief = { autostart: true, terminateTimeout: 1 };
+/** Longer than a test waits: SIGTERM ends it, also if the keeper dies between its record and the signal. */
+const patient = { autostart: true, terminateTimeout: 600 };
 /** Lines end there as in a file. */
 const ON_TERMINAL = { setup: "stty -onlcr && exec", process: { autostart: true, tty: true } } as const;
 
@@ -127,19 +127,19 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     isOver: isNext,
   },
   "a stop": {
-    process: brief,
+    process: patient,
     points: [...DECISION, "keeper.told", "keeper.noted", "keeper.signalled", ...END],
     begin: (rig) => rig.act("print", "stop"),
     isOver: isStopped,
   },
   "a stop that needs SIGKILL": {
-    process: { ...brief, terminateTimeout: 0.2, env: { STUBBORN: "1" } },
+    process: { ...patient, terminateTimeout: 0.2, env: { STUBBORN: "1" } },
     points: [...DECISION, "keeper.told", "keeper.noted", "keeper.signalled", ...END],
     begin: (rig) => rig.act("print", "stop"),
     isOver: isStopped,
   },
   "an operator's restart": {
-    process: brief,
+    process: patient,
     points: [...DECISION, "keeper.signalled", ...END, ...START],
     begin: (rig) => rig.act("print", "restart"),
     isOver: isNext,
@@ -337,7 +337,7 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
       const print = {
         id: "print",
         cmd: program(folder, "printer", "print", 5_000, 20),
-        ...brief,
+        ...patient,
         logger: { stdout: "logs/print.log" },
       };
       const { procman } = await startRig(context as TestContext, folder, [print], { env });

@@ -111,9 +111,11 @@ export type ToKeeper =
   | { readonly t: "end"; readonly code: number };
 
 /** Whether it may end a run. */
-export function isStop({ t }: ToKeeper): boolean {
-  return t === "signal" || t === "drain";
+export function isStop(message: ToKeeper): message is StopMessage {
+  return message.t === "signal" || message.t === "drain";
 }
+
+export type StopMessage = Extract<ToKeeper, { readonly t: "signal" | "drain" }>;
 
 export type RunningRun = RunKey & { readonly pid: number; readonly startTime: string; readonly since: number };
 

@@ -4,7 +4,15 @@ import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { fingerprint } from "../base/hash.ts";
 import { RunMarkers } from "../base/run-marker.ts";
-import type { EndReport, FromKeeper, RunKey, RunningRun, Signal, ToKeeper } from "../ipc/keeper-protocol.ts";
+import type {
+  EndReport,
+  FromKeeper,
+  RunKey,
+  RunningRun,
+  Signal,
+  StopMessage,
+  ToKeeper,
+} from "../ipc/keeper-protocol.ts";
 import { type FromLogger, keyOf, type ToLogger } from "../ipc/logger-protocol.ts";
 import { removeUnfinished } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
@@ -59,6 +67,9 @@ const MAX_STOPS = 50;
 const LOCK_POLL_MS = 10;
 const NOTHING = new Int32Array(new SharedArrayBuffer(4));
 
+/** Note of this keeper itself: the stops that it is about to carry out. */
+const STOPS_NOTE = ":stops";
+
 /** In the state folder while the service stays down: the reason. */
 const DOWN_FILE = "service-down";
 
@@ -104,6 +115,7 @@ export class KeeperState {
     this.#cgroups = new RunCgroups(`procman-${fingerprint(stateDir)}`, (report) => options.service.send(report));
     this.#children = this.#newChildren();
     if (!isClean) this.#adopt();
+    this.#repeatStops();
     failpoint("keeper.adopted");
     this.adopted = this.#children.running.length;
     this.serviceIsUp();
@@ -163,7 +175,8 @@ export class KeeperState {
 
   /** What a service needs to begin. Clears the restart orders; the service gives new ones. */
   snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage" | "keepsApi" | "copies"> {
-    const { ended, notes, running } = this.journal.state;
+    const { ended, running } = this.journal.state;
+    const notes = [...this.journal.state.notes].filter(([id]) => id !== STOPS_NOTE);
     this.#children.restartOrders.clear();
     return {
       markerKey: this.#markers.key,
@@ -202,6 +215,18 @@ export class KeeperState {
       default:
         return message satisfies never;
     }
+  }
+
+  /** Before they are carried out, and none after that: if this keeper is killed meanwhile, the next one sends the signals. */
+  noteStops(stops: readonly StopMessage[]): void {
+    this.journal.add({ t: "note", id: STOPS_NOTE, note: stops.length === 0 ? "" : JSON.stringify(stops) });
+  }
+
+  #repeatStops(): void {
+    const stops: readonly StopMessage[] = JSON.parse(this.journal.state.notes.get(STOPS_NOTE) ?? "[]");
+    if (stops.length === 0) return;
+    for (const stop of stops) this.execute(stop);
+    this.noteStops([]);
   }
 
   /** To all runs, and to processes with the marker outside of their groups. */

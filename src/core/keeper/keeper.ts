@@ -154,15 +154,21 @@ export class Keeper {
     process.on("SIGUSR2", () => this.#logger.send({ t: "reopen" }));
   }
 
-  /** Notes are written before commands are executed: if the keeper dies in between, the next service continues the stop. */
+  /**
+   * Notes are written before commands are executed: if the keeper dies in between, the next service continues the stop,
+   * and the next keeper sends the signals.
+   */
   #onService(messages: readonly ToKeeper[], socket: unknown): void {
     failpoint("keeper.told");
     const isRecord = ({ t }: ToKeeper): boolean => t === "note" || t === "ack";
     for (const message of messages.filter(isRecord)) this.#carryOut(message);
+    const stops = messages.filter(isStop);
+    if (stops.length > 0) this.#state?.noteStops(stops);
     this.#state?.flush();
     failpoint("keeper.noted");
     for (const message of this.#withoutLines(messages.filter((each) => !isRecord(each))))
       this.#carryOut(message, socket);
+    if (stops.length > 0) this.#state?.noteStops([]);
     this.#state?.flush();
   }
 

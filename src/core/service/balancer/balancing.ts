@@ -133,7 +133,6 @@ export class Balancing implements Subsystem {
     this.standby.resume();
     this.#busy.resume();
     this.#drain.resume();
-    this.sharing.resume();
     this.apply();
   }
 

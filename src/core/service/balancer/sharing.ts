@@ -5,7 +5,6 @@ import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { waitsForConnections } from "../../os/epoll.ts";
 import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
 import { allListeners } from "../../os/listening-ports.ts";
-import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import { isFallingAsleep, isRunning } from "../../supervisor/verdict.ts";
 import { warn } from "../log-line.ts";
@@ -42,16 +41,6 @@ export class Sharing {
       queued,
       turnAway: (socket, isFirst) => this.#turnAwayStranded(socket, isFirst),
     });
-  }
-
-  /** A keeper that was killed may have noted that a cluster falls asleep, and not have asked its instances to end. */
-  resume(): void {
-    for (const { id, share, policy } of this.#services.specs.config.processes) {
-      const [state] = share === undefined ? [] : this.#services.supervisor.statesOf(id);
-      if (state === undefined || !isFallingAsleep(state) || !("phase" in state) || state.phase !== "terminate")
-        continue;
-      this.#parts.sendStop({ slot: id, run: state.run, signal: stopSignalOf(policy), to: "leader" });
-    }
   }
 
   /**
