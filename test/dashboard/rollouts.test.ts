@@ -24,7 +24,7 @@ test("a rollout is shown above the hosts while it is under way, after a reload, 
   const ports = await freeRange(HOSTS.length);
   const gate = join(here.folder, "is-ready");
   writeFileSync(gate, "");
-  const web = { id: "web", cmd: "sleep 1000", autostart: true, ready: { exec: `test -e ${gate}` } };
+  const web = { id: "web", cmd: "sleep 1000", autostart: true, ready: { exec: `test -e ${gate}`, timeout: 600 } };
   const rigs = await Promise.all(
     HOSTS.map((name, index) => DashboardRig.start(context, [web], { name, api: { port: ports + index } })),
   );
