@@ -71,7 +71,8 @@ class Load {
   #isOver = false;
   readonly #clients: readonly Promise<void>[];
 
-  constructor(port: number) {
+  constructor(context: TestContext, port: number) {
+    context.after(() => this.end());
     this.#port = port;
     this.#clients = Array.from({ length: 4 }, () => this.#client());
   }
@@ -105,10 +106,10 @@ class Load {
 }
 
 test("under load: no request fails, and the numbers are those of before", async (context) => {
-  const site = await siteOf(context, { gate: { seconds: 2 } });
+  const site = await siteOf(context, { gate: { seconds: 6 } });
   const first = await site.deploy("one");
   assert.equal(first.code, 0, first.err);
-  const load = new Load(site.port);
+  const load = new Load(context, site.port);
   const deployed = site.deploy("two");
   const during = await eventually(async () => {
     const found = await site.instances();
@@ -146,7 +147,7 @@ test("a bad release: the instances of before serve again after milliseconds, and
       .flatMap(({ instances = [] }) => instances)
       .map(({ pid }) => pid);
   const before = await pids();
-  const load = new Load(site.port);
+  const load = new Load(context, site.port);
   const deployed = site.deploy("two");
   await eventually(async () => ((await site.instances())[0] === "web-1 running false" ? true : undefined));
   // Each has reported before, so that the number can grow.
