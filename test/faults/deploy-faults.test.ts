@@ -211,6 +211,9 @@ test("the gate on refused connections: instances that stop to listen are noticed
   const rig = await rigWith(context, folder, { gate: { seconds: 8, refused: 0 } }, { processes: [web] });
   assert.equal((await deploy(rig, build(folder, "one", { "server.js": CLOSING }))).result, "done");
   let isOver = false;
+  context.after(() => {
+    isOver = true;
+  });
   const asking = (async () => {
     while (!isOver)
       await new Promise<void>((resolve) => {

@@ -43,6 +43,9 @@ test("another process restarts within a second while 16 connections flood the lo
   context.after(() => agent.destroy());
   const statuses = new Map<number, number>();
   let isOver = false;
+  context.after(() => {
+    isOver = true;
+  });
   const send = (): Promise<void> =>
     new Promise((resolve) => {
       const call = request({ port, host: "127.0.0.1", path: "/log", method: "POST", headers, agent }, (response) => {
