@@ -184,7 +184,7 @@ test("a group of hosts: all are asked at once, and one that is away is a row tha
     (await run("status", "--host", "@wbe")).err,
     /group of hosts "wbe": known: web, eu\. Did you mean "web"\?/,
   );
-  assert.match((await run("stop", "all", "--host", "@web")).err, /Cannot run "procman stop" on several hosts/);
+  assert.match((await run("send", "web", "x", "--host", "@web")).err, /Cannot run "procman send" on several hosts/);
 });
 
 test("a host is refused under a second name, however its address is written; by another token it may be another", async (context) => {
@@ -262,8 +262,8 @@ test("status shows several machines in one table; one that doesn't answer is a r
   );
   const asJson = JSON.parse((await run("releases", "--host", "web1,web1", "--json")).out);
   assert.deepEqual(asJson, [{ host: "web1", releases: [] }]);
-  const several = await run("stop", "all", "--host", "web1,web2");
-  assert.match(several.err, /Cannot run "procman stop" on several hosts/);
+  const several = await run("send", "web", "x", "--host", "web1,web2");
+  assert.match(several.err, /Cannot run "procman send" on several hosts/);
   await server.stop();
   const lost = await run("status", "--host", "web1,web2");
   assert.deepEqual([lost.code, lost.out.match(/no answer/g)?.length], [69, 2]);
