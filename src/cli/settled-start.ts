@@ -120,7 +120,7 @@ function progressOf(record: ProcessRecord, spec: ProcessSpec, since: CountedSinc
   // What follows a stop is known when its run has ended: it wasn't ready in time, or was stopped by hand.
   if (isAboutToRun(record) || isStopping(record)) return "coming";
   // Its port is open once the load balancer knows of it.
-  if (isAsleep(record)) return record.backend === undefined ? "coming" : "up";
+  if (isAsleep(record)) return record.backend === undefined && spec.share === undefined ? "coming" : "up";
   if (!isRunning(record)) return "up";
   if (cluster === undefined && policy.readyMs !== undefined && ready === true) return "up";
   if (Date.now() - Date.parse(started) < (policy.minUptimeMs ?? PROCESS.minUptimeMs.default)) return "coming";
