@@ -8,16 +8,16 @@ import type { Failpoint } from "../../src/core/os/failpoint.ts";
 import { busyPorts } from "../../src/core/os/listening-ports.ts";
 import { monotonicMs } from "../programs/run-diary.mjs";
 import { ask } from "../support/cluster-rig.ts";
-import { type FaultRig, folderFor, pointsIn, startRig, successor } from "../support/fault-rig.ts";
+import { folderFor, pointsIn, startRig, successor } from "../support/fault-rig.ts";
 import type { Kill } from "../support/fault-verdict.ts";
 import { freePort } from "../support/free-ports.ts";
 import { kill } from "../support/marked-processes.ts";
 import { eventually } from "../support/procman-process.ts";
+import { DECIDED, isAsleep, killedAtSteps, type Sleeping } from "../support/sleep-kills.ts";
 
 /** Has no handler for SIGTERM. Listens after LATE milliseconds, and answers after SLOW. */
 const PLAIN = `exec node -e 'const { LATE, SLOW } = process.env; const server = require("http").createServer((request, response) => setTimeout(() => response.end(process.pid + "\\n"), SLOW)); setTimeout(() => server.listen(8080), LATE)'`;
 
-type Sleeping = { readonly rig: FaultRig; readonly port: number };
 /** `env`: of the program. `failpoints`: the environment of procman. */
 type SleeperOptions = { readonly env?: object; readonly folder?: string; readonly failpoints?: NodeJS.ProcessEnv };
 
@@ -36,7 +36,6 @@ async function sleeping(
   return { rig, port };
 }
 
-const isAsleep = ({ status }: ProcessRecord): boolean => status === "asleep";
 const hasRun = ({ instances = [] }: ProcessRecord): boolean => instances.some(({ pid }) => pid !== undefined);
 const runsIn = ({ instances = [] }: ProcessRecord): readonly number[] => instances.map(({ run = 0 }) => run);
 const isFallingAsleep = ({ status }: ProcessRecord): boolean => status === "stopping" || status === "asleep";
@@ -107,7 +106,6 @@ test("an instance is killed while it wakes: the client is served", async (contex
   await verdict(own, 0, kills);
 });
 
-const DECIDED = ["service.decided", "service.sent", "keeper.told", "keeper.noted"] as const;
 const STEPS = {
   "a wake": [...DECIDED, "keeper.asked", "keeper.forked", "keeper.recorded"],
   "falling asleep": [...DECIDED, "keeper.signalled", "keeper.exited", "keeper.over", "logger.drained"],
@@ -118,19 +116,7 @@ for (const [name, points] of Object.entries(STEPS))
     const folder = folderFor(context);
     const { env: failpoints, arm, reached } = pointsIn(folder, points);
     const own = await sleeping(context, { env: { LATE: "0", SLOW: "50" }, folder, failpoints });
-    const kills: Kill[] = [];
-    for (const point of points) {
-      await own.rig.until("web", isAsleep);
-      if (name === "falling asleep") assert.ok((await ask(own.port)) > 0);
-      const [what = ""] = point.split(".");
-      kills.push({ what, at: monotonicMs(), pids: [] });
-      arm(point);
-      // Served by the present run if it isn't asked to end yet, else by the next one.
-      const client = name === "a wake" ? ask(own.port) : reached(point).then(() => ask(own.port));
-      await reached(point);
-      kills.push({ what, at: monotonicMs(), pids: [] });
-      assert.ok((await client) > 0, point);
-    }
+    const kills = await killedAtSteps(own, name, { points, arm, reached });
     await own.rig.until("web", isAsleep);
     await verdict(own, name === "a wake" ? 0 : 1, kills);
   });

@@ -7,15 +7,13 @@ import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import { balancerSocket } from "../../src/core/os/balancer-socket.ts";
 import type { Failpoint } from "../../src/core/os/failpoint.ts";
 import { busyPorts } from "../../src/core/os/listening-ports.ts";
-import { monotonicMs } from "../programs/run-diary.mjs";
 import { ask, DRAINING_SERVER } from "../support/cluster-rig.ts";
-import { type FaultRig, folderFor, pointsIn, startRig, successor } from "../support/fault-rig.ts";
-import type { Kill } from "../support/fault-verdict.ts";
+import { folderFor, pointsIn, startRig, successor } from "../support/fault-rig.ts";
 import { freePort } from "../support/free-ports.ts";
 import { kill } from "../support/marked-processes.ts";
 import { eventually, isAlive } from "../support/procman-process.ts";
+import { DECIDED, isAsleep, killedAtSteps, type Sleeping } from "../support/sleep-kills.ts";
 
-type Sleeping = { readonly rig: FaultRig; readonly port: number };
 /** `env`: of the program. `failpoints`: the environment of procman. */
 type SleeperOptions = { readonly env?: object; readonly folder?: string; readonly failpoints?: NodeJS.ProcessEnv };
 
@@ -34,7 +32,6 @@ async function sleeping(
   return { rig, port };
 }
 
-const isAsleep = ({ status }: ProcessRecord): boolean => status === "asleep";
 const hasRun = ({ pid }: ProcessRecord): boolean => pid !== undefined;
 
 const PARTS = ["keeper", "service", "logger", "everything"] as const;
@@ -90,7 +87,6 @@ for (const part of PARTS) {
   });
 }
 
-const DECIDED = ["service.decided", "service.sent", "keeper.told", "keeper.noted"] as const;
 const STEPS = {
   "a wake": [...DECIDED, "keeper.asked", "keeper.forked", "keeper.recorded"],
   "falling asleep": [
@@ -108,18 +104,7 @@ for (const [name, points] of Object.entries(STEPS))
     const folder = folderFor(context);
     const { env: failpoints, arm, reached } = pointsIn(folder, points);
     const own = await sleeping(context, {}, { env: { LATE: 0 }, folder, failpoints });
-    const kills: Kill[] = [];
-    for (const point of points) {
-      await own.rig.until("web", isAsleep);
-      if (name === "falling asleep") assert.ok((await ask(own.port)) > 0);
-      const [what = ""] = point.split(".");
-      kills.push({ what, at: monotonicMs(), pids: [] });
-      arm(point);
-      const client = name === "a wake" ? ask(own.port) : reached(point).then(() => ask(own.port));
-      await reached(point);
-      kills.push({ what, at: monotonicMs(), pids: [] });
-      assert.ok((await client) > 0, point);
-    }
+    const kills = await killedAtSteps(own, name, { points, arm, reached });
     await own.rig.until("web", isAsleep);
     assert.deepEqual(await own.rig.verdict({ kills, loggersKilled: name === "a wake" ? 0 : 1 }), []);
   });

@@ -201,7 +201,7 @@ export function drainBefore(signal: NodeJS.Signals, idleMs: number, ended?: () =
     else process.kill(process.pid, signal);
   };
   process.emit = ((event: unknown, ...args: unknown[]): boolean => {
-    // A service that continues for one that was killed asks again.
+    // The next keeper repeats a signal if the one before was killed just after it.
     if (event === signal && state === "draining" && ended !== undefined) return true;
     if (event !== signal || state !== "running") return emit.call(process, event, ...args);
     state = "draining";

@@ -1,12 +1,10 @@
 /** How another machine is, in one row of the dashboard's page of hosts. */
-import { Client } from "../../client/client.ts";
-import { checkAnswer } from "../../client/connection/checked-answer.ts";
-import type { SendRequest } from "../../client/transport.ts";
+import type { Client } from "../../client/client.ts";
 import { type ErrorCode, ProcmanError } from "../../core/base/errors.ts";
 import type { HostSummary } from "../../core/contract/host-links.ts";
 import { allRun } from "../../core/contract/process-health.ts";
 import type { RolloutRecord } from "../../core/contract/rollout-record.ts";
-import type { HostUpstream } from "./host-upstream.ts";
+import { clientTo, type HostUpstream } from "./host-upstream.ts";
 
 /** Time for an answer. Milliseconds. */
 const PATIENCE_MS = 10_000;
@@ -16,14 +14,10 @@ const HAS_NONE: readonly ErrorCode[] = ["rollout-unknown", "path-unknown", "scop
 export async function summaryOf(upstream: HostUpstream): Promise<HostSummary> {
   const { name: host } = upstream;
   try {
-    const authorization = `Bearer ${await upstream.token()}`;
-    const send: SendRequest = (request) =>
-      upstream.send({
-        ...request,
-        headers: { ...request.headers, authorization },
-        signal: AbortSignal.timeout(PATIENCE_MS),
-      });
-    const client = new Client(send, undefined, checkAnswer);
+    const client = clientTo(
+      upstream,
+      (send) => (request) => send({ ...request, signal: AbortSignal.timeout(PATIENCE_MS) }),
+    );
     const [{ name, version }, records, rollout] = await Promise.all([
       client.state(),
       client.processes(),

@@ -123,7 +123,11 @@ test("a port beside a cluster, a public common port of auto, and a wrong value a
     /Found "\{port\}", but the process has no "port"/,
   );
   const probes = { ready: { port: "{port}" }, health: { http: "http://127.0.0.1:{port}/" } };
-  assert.equal(about({ ...probes, idle: { port: 3000, after: 60 } }), "", "it has one of its own behind that");
+  assert.equal(
+    about({ ...probes, idle: { port: 3000, after: 60 } }),
+    "",
+    "the program listens on a port that procman chooses",
+  );
 });
 
 test("portRange has two ports, in their order, and as many as the file asks for", () => {

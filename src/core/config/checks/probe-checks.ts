@@ -99,7 +99,7 @@ function kindErrors(given: object, kinds: readonly string[], path: JsonPath): Fi
 
 function probeErrors(
   { port, http }: DeepPartial<RawProbe>,
-  // Behind the port of `idle` it has one of its own.
+  // With `idle.port` the program listens on another port, which procman chooses.
   { cluster, idle, port: own = cluster?.startPort ?? idle?.port }: PartialProcess,
   path: JsonPath,
 ): readonly Finding[] {

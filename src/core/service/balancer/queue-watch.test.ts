@@ -38,7 +38,7 @@ async function opened(): Promise<{ readonly handle: ListeningHandle; readonly po
   return { handle, port };
 }
 
-/** Whether connections are accepted there. One that was made while the socket was being closed is reset. */
+/** Whether the port is open. The kernel resets a connection that was made while the socket was being closed. */
 function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const client = connect(port, "127.0.0.1", () => client.resume());
@@ -46,7 +46,7 @@ function isOpen(port: number): Promise<boolean> {
   });
 }
 
-test("a client that waits in the queue is told once, whether it has come before or after the watch began, and stays there", async () => {
+test("the watch reports a waiting client once, also one that came before the watch, and leaves it in the queue", async () => {
   const { handle, port } = await opened();
   const early = connect(port, "127.0.0.1");
   await once(early, "connect");
@@ -60,7 +60,7 @@ test("a client that waits in the queue is told once, whether it has come before 
   early.destroy();
 });
 
-test("a client that comes later is told when it has come", async () => {
+test("the watch reports a client when it comes", async () => {
   const { handle, port } = await opened();
   const { watch, called, calls } = rig();
   watch.hasClient(SOCKET);
@@ -73,7 +73,7 @@ test("a client that comes later is told when it has come", async () => {
   client.destroy();
 });
 
-test("a watch that isn't wanted any more closes its socket, also one that is still on its way", async () => {
+test("a watch that is no longer wanted closes its socket, also one that arrives later", async () => {
   const { watch, calls } = rig();
   const [one, other] = [await opened(), await opened()];
   watch.hasClient(SOCKET);
