@@ -65,7 +65,7 @@ function sharedErrors({ node, idle = {} }: PartialProcess, at: JsonPath): readon
       ? [
           {
             path: [...at, "wakeOn"],
-            message: `${found('"data"')}; allowed: "connect". What a client has sent is seen by the instance alone. ${remedy}`,
+            message: `${found('"data"')}; allowed: "connect". Only the instance sees what a client sends. ${remedy}`,
           },
         ]
       : []),
@@ -74,7 +74,7 @@ function sharedErrors({ node, idle = {} }: PartialProcess, at: JsonPath): readon
           {
             path: [...at, "ignore"],
             at: "key" as const,
-            message: `${found('"ignore"')}; whose connection it is, is seen by the instance alone. ${remedy}`,
+            message: `${found('"ignore"')}; only the instance sees who its clients are. ${remedy}`,
           },
         ]
       : []),
