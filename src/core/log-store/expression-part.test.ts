@@ -28,6 +28,8 @@ test("the longest text outside of groups and classes is known, unless it may be 
     ["größe", "gr"],
     ["a", undefined],
     [".*", undefined],
+    ["aab(?i)?", undefined],
+    ["aab(?i)c", "aab"],
   ] as const)
     assert.equal(partOfExpression(source), part, source);
 });

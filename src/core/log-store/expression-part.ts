@@ -2,6 +2,8 @@
 
 /** Escapes that stand for one character of a class, or for a place. */
 const CLASSES = /^\\[dDsSwWbBAzfnrtva]/;
+/** Flags that are repeated: what stands before them is. */
+const REPEATED_FLAGS = /^\(\?[a-zA-Z-]+\)[*+?{]/;
 const REPEAT = /^\{\d+(?:,\d*)?\}/;
 const PRINTABLE = /^[ -~]$/;
 /** With the flag `i` they match characters with more bytes, too: "ſ" and the Kelvin sign. */
@@ -52,7 +54,7 @@ function tokenOf(rest: string): ExpressionToken | undefined {
     case "?":
       return { kind: "optional", length: 1 };
     case "(":
-      return { kind: "other", length: lengthOfGroup(rest) };
+      return REPEATED_FLAGS.test(rest) ? undefined : { kind: "other", length: lengthOfGroup(rest) };
     case "[":
       return { kind: "other", length: lengthOfClass(rest) };
     case "+":
