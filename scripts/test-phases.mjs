@@ -6,12 +6,15 @@ const SLOWEST = 20;
 
 /** Files of the folders below that take longest: they wait for what comes every ten seconds, or go many ways in turn. */
 const SLOW = [
+  "test/e2e/control.test.ts",
   "test/e2e/deploy-command.test.ts",
   "test/e2e/exec-command.test.ts",
   "test/e2e/first-hour.test.ts",
   "test/e2e/reload-command.test.ts",
   "test/e2e/started.test.ts",
   "test/e2e/typescript.test.ts",
+  "test/integration/api-group.test.ts",
+  "test/integration/auto-ports.test.ts",
   "test/integration/incidents-and-metrics.test.ts",
   "test/integration/plugins.test.ts",
   "test/integration/service-recovery.test.ts",
