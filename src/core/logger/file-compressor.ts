@@ -6,6 +6,7 @@ import {
   createWriteStream,
   lstatSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
   type Stats,
@@ -44,6 +45,21 @@ export function isLeftover(name: string): boolean {
   const [, pid] = /\.gz\.(\d+)-[0-9a-f]+\.tmp$/.exec(name) ?? [];
   // This logger compresses one file at a time, and is between two.
   return pid !== undefined && (Number(pid) === process.pid || hasEnded(Number(pid)));
+}
+
+/**
+ * Whether the compressed copy of this rotated file is complete: the logger that made it was killed before it removed
+ * the file. gzip ends with the size of its content (RFC 1952, 2.3.1).
+ */
+export function isCompressed(log: FoundFile, name: string): boolean {
+  const { fd, stat } = openFound({ ...log, name: `${name}.gz` }, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const size = Buffer.alloc(4);
+    const read = readSync(fd, size, 0, 4, Math.max(0, stat.size - 4));
+    return read === 4 && size.readUInt32LE() === lstatSync(log.entry(name)).size % 2 ** 32;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Atomic: the name `.gz` appears when the file is complete. */

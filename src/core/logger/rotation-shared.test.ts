@@ -12,8 +12,8 @@ const rotation = { sizeBytes: 100_000, ageMs: 0, totalBytes: 1e9, gzip: true };
 
 /**
  * The lines of the log file and of the rotated ones, by their first letter. A file that is cut off fails. A logger that
- * is killed right after its compression leaves the plain file beside the compressed one, until another logger
- * compresses it again.
+ * is killed right after its compression leaves the plain file beside the compressed one, until another logger opens the
+ * log file.
  */
 function linesIn(folder: string) {
   const files = readdirSync(folder).filter((name) => /^shared\.log(\.\d{8}T\d{9}Z(\.gz)?)?$/.test(name));

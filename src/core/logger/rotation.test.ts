@@ -16,7 +16,7 @@ import {
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { collect, folder, lines, root, setUp } from "../../../test/support/file-rig.ts";
 import { smallDisk } from "../../../test/support/skip.ts";
 
@@ -106,6 +106,24 @@ describe("rotation", () => {
       "a.log.keep",
     ]);
     assert.equal(gunzipSync(readFileSync(`${left}.gz`)).toString(), "left\n");
+    file.end();
+  });
+
+  it("removes a rotated file at once that was compressed before a kill, unless the copy isn't complete", async () => {
+    const path = join(folder("compressed"), "a.log");
+    const [whole, longer] = [`${path}.20260101T000000000Z`, `${path}.20260102T000000000Z`];
+    for (const each of [whole, longer]) {
+      writeFileSync(each, "line\n");
+      writeFileSync(`${each}.gz`, gzipSync("line\n"));
+    }
+    appendFileSync(longer, "late\n");
+    const { file, compressor } = setUp(path);
+    file.rotation = { sizeBytes: 1000, ageMs: 0, totalBytes: 1e9, gzip: true };
+    file.prepare();
+    assert.deepEqual([existsSync(whole), existsSync(longer)], [false, true]);
+    await compressor.stop(10_000);
+    assert.equal(gunzipSync(readFileSync(`${longer}.gz`)).toString(), "line\nlate\n");
+    assert.equal(existsSync(longer), false);
     file.end();
   });
 

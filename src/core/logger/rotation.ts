@@ -3,7 +3,7 @@ import { closeSync, lstatSync, openSync, readdirSync, renameSync, rmSync } from 
 import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import { type FoundFile, walkTo } from "../os/path-walk.ts";
-import { type FileCompressor, isLeftover, type RotatedFile } from "./file-compressor.ts";
+import { type FileCompressor, isCompressed, isLeftover, type RotatedFile } from "./file-compressor.ts";
 
 export type RotationEvents = {
   readonly problem: (file: string, code: string, message: string) => void;
@@ -87,6 +87,7 @@ export class LogRotation {
   /** Called for each opened file: deletes excess files, finishes what a crash left, and compresses in the background. */
   tidy(path: string): void {
     this.#path = path;
+    this.#removeCompressed(path);
     this.#prune(path);
     if (this.rotation?.gzip) this.#compressor.add(this);
   }
@@ -115,6 +116,14 @@ export class LogRotation {
       if (error !== undefined) throw error;
     });
     this.#prune(path);
+  }
+
+  /** Else the lines of a logger that was killed between compression and removal would be there twice. */
+  #removeCompressed(path: string): void {
+    this.#try(path, "tidy", (log) => {
+      const files = archived(log);
+      for (const file of files) if (files.includes(`${file}.gz`) && isCompressed(log, file)) remove(log.entry(file));
+    });
   }
 
   #prune(path: string): void {

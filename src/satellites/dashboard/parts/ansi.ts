@@ -7,11 +7,12 @@ import { withoutEnd } from "../../../core/base/text-end.ts";
 
 export type StyledText = { readonly text: string; readonly style: TextStyle; readonly isControl?: true };
 
-const SPECIAL =
-  /\x1b\[([\d;:]*)m|(?:(?!\x1b\[[\d;:]*m)[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff])+/g;
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/;
+const CONTROLS = new RegExp(CONTROL.source, "g");
+const SGR = /\x1b\[[\d;:]*m/g;
+const SPECIAL = new RegExp(`(${SGR.source})|(?:(?!${SGR.source})${CONTROL.source})+`, "g");
 /** Pictures of the special characters that have been shown so far, at most as many as SPECIAL names. */
 const PICTURES = new Map<string, string>();
-const HAS_SPECIAL = new RegExp(SPECIAL.source);
 
 /** @example styled("\u001b[31mno\u001b[0m") // [{ text: "no", style: { color: 1 } }] */
 export function styled(line: string): readonly StyledText[] {
@@ -23,7 +24,7 @@ export function styled(line: string): readonly StyledText[] {
     if (found.index > from) pieces.push({ text: text.slice(from, found.index), style });
     from = found.index + found[0].length;
     if (found[1] === undefined) pieces.push({ text: shown(found[0]), style, isControl: true });
-    else style = afterSgr(style, found[1]);
+    else style = afterSgr(style, found[1].slice(2, -1));
   }
   if (from < text.length) pieces.push({ text: text.slice(from), style });
   return pieces;
@@ -31,14 +32,11 @@ export function styled(line: string): readonly StyledText[] {
 
 /** The text that is seen, without colors: for searching, copying and measuring. */
 export function plainText(line: string): string {
-  if (!HAS_SPECIAL.test(line)) return line;
-  return withoutEnd(line, "\r").replace(SPECIAL, (found, sgr: string | undefined) =>
-    sgr === undefined ? shown(found) : "",
-  );
+  return CONTROL.test(line) ? shown(withoutEnd(line, "\r").replace(SGR, "")) : line;
 }
 
-function shown(controls: string): string {
-  return controls.length === 1 ? pictureOf(controls) : controls.replace(/./gs, pictureOf);
+function shown(text: string): string {
+  return text.replace(CONTROLS, pictureOf);
 }
 
 /** A control picture (U+2400 …) or the number of the character. */
