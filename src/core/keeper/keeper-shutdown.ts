@@ -34,6 +34,7 @@ export class KeeperShutdown {
   #phase: "none" | "asked" | "answered" | "finishing" = "none";
   #timer: NodeJS.Timeout | undefined;
   #closed: () => void = () => undefined;
+  #isClosingLogger = false;
 
   constructor(options: ShutdownOptions) {
     this.#options = options;
@@ -65,7 +66,13 @@ export class KeeperShutdown {
   }
 
   loggerClosed(): void {
+    this.#options.logger.retire();
     this.#closed();
+  }
+
+  /** The next logger has got all captures: it writes what one that was killed in between has left. */
+  loggerStarted(): void {
+    if (this.#isClosingLogger) this.#options.logger.send({ t: "close" });
   }
 
   /** Ends what still runs, then balancer and logger, and exits. */
@@ -103,15 +110,17 @@ export class KeeperShutdown {
     while ((service.isRunning || logger.isRunning) && performance.now() < deadline) await sleep(GONE_POLL_MS);
   }
 
+  /** One that waits for its next start has output to write, too. */
   async #closeLogger(): Promise<void> {
-    const { logger } = this.#options;
-    logger.retire();
-    if (!logger.isUp) return;
+    const { logger, state } = this.#options;
+    if (!logger.isUp && state() === undefined) return logger.retire();
     const closed = new Promise<void>((resolve) => {
       this.#closed = resolve;
     });
-    logger.send({ t: "close" });
-    const deadline = setTimeout(() => this.#closed(), CLOSE_MS);
+    this.#isClosingLogger = true;
+    if (logger.isUp) logger.send({ t: "close" });
+    else logger.start();
+    const deadline = setTimeout(() => this.loggerClosed(), CLOSE_MS);
     await closed;
     clearTimeout(deadline);
   }

@@ -300,6 +300,7 @@ export class Keeper {
     this.#onLoggerStart(false);
     for (const line of this.#unreadLines.all) this.#logger.send(line, "deferred");
     if (this.#logger.hasAnswered) this.#unreadLines.clear();
+    this.#shutdown.loggerStarted();
   }
 
   #refuse(reason: string): void {
