@@ -165,7 +165,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/autoscale": 558,
   "core/balancer": 3_537,
   "core/base": 2_087,
-  "core/config": 9_205,
+  "core/config": 9_214,
   "core/contract": 5_206,
   "core/file-watcher": 1_180,
   "core/http": 1_725,

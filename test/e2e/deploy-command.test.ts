@@ -114,6 +114,36 @@ test("a release is made, prepared and put in use; a second one replaces it, and 
   );
 });
 
+test("a project that runs already: its folder is what `current` leads to, a reload takes it, and the first release follows", async (context) => {
+  const home = homeOf(context, []);
+  const { folder } = home;
+  const configure = (part: object): void =>
+    writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", ...part }));
+  writeFileSync(join(folder, "main.js"), PROGRAM);
+  writeFileSync(join(folder, "VERSION"), "by hand\n");
+  configure({ processes: [{ ...WEB, cwd: "." }] });
+  await procman(folder, ["run", "--detach", "--wait"]);
+  configure({ releases: {}, processes: [WEB] });
+  const early = await procman(folder, ["reload"]);
+  assert.equal(early.code, 1);
+  assert.match(
+    early.err,
+    /its working directory is .*current, but there is no release yet; "procman deploy FOLDER" makes the first one, and until then "ln -s \. .*current"/,
+  );
+  symlinkSync(".", join(folder, "current"));
+  const reload = await procman(folder, ["reload"]);
+  assert.equal(reload.code, 0, reload.err);
+  const first = await deploy(home, build(home, "one"));
+  assert.equal(first.code, 0, first.err);
+  assert.equal(versionIn(home), "one");
+  const back = await procman(folder, ["rollback"]);
+  assert.deepEqual([back.code, versionIn(home)], [1, "one"]);
+  assert.match(
+    back.err,
+    /^procman: Cannot roll back: the last change was release \S+, and there was none before it; name an entry of "procman history"/,
+  );
+});
+
 test("a release that doesn't come up is taken back, with its last lines; the first one leaves nothing", async (context) => {
   const home = await started(context, { after: ["cat VERSION >> ../../notified"] });
   const { folder } = home;

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ConfigurationError } from "../problems.ts";
 import { resolveConfiguration } from "../validate.ts";
@@ -51,7 +51,9 @@ test("before the first release, the remedy is a deployment", (context) => {
   const text = JSON.stringify({ releases: {}, processes: [process({ cwd: "current/api" })] });
   assert.deepEqual(
     resolveConfiguration(text, { file, looksAtFiles: true }).warnings.map(({ message }) => message),
-    ['Found "current/api", but there is no release yet; "procman deploy FOLDER" makes the first one.'],
+    [
+      `Found "current/api", but there is no release yet; "procman deploy FOLDER" makes the first one, and until then "ln -s . ${join(dirname(file), "current")}" lets it run in the folder of that link.`,
+    ],
   );
 });
 

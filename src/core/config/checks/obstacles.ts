@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { inheritedVariables } from "../../base/inherited-variables.ts";
-import { isWithin, statIfSeen } from "../../os/files.ts";
+import { statIfSeen } from "../../os/files.ts";
 import { closedFolder, folderClosedTo, mayGiveTo, notMember } from "../../os/group-access.ts";
 import { hasLock } from "../../os/lock.ts";
 import { holdersOf, named } from "../../os/port-owner.ts";
@@ -15,6 +15,7 @@ import type { RawProcess } from "../config-schema.ts";
 import type { JsonPath } from "../document.ts";
 import { argvOf, shellArgv } from "../executed-command.ts";
 import { inheritanceOf } from "../inheritance.ts";
+import { missingRelease } from "../missing-release.ts";
 import { type Finding, show } from "../problems.ts";
 import { MissingVariableError, variablesIfThere, variablesOf } from "../run-variables.ts";
 import type { Config, ProcessSpec } from "../spec.ts";
@@ -65,11 +66,9 @@ function folderObstacles({ cwd }: ProcessSpec, { process, path, config }: SpecPl
   return [{ path: [...path, "cwd"], message: `Found ${show(process.cwd)}, but ${whyNoFolder(cwd, config)}.` }];
 }
 
-function whyNoFolder(cwd: string, { releases }: Config): string {
+function whyNoFolder(cwd: string, config: Config): string {
   if (existsSync(cwd)) return `${cwd} is not a folder; correct "cwd"`;
-  if (releases !== undefined && isWithin(releases.current, cwd) && !existsSync(releases.current))
-    return `there is no release yet; "procman deploy FOLDER" makes the first one`;
-  return `there is no folder ${cwd}; create it, or correct "cwd"`;
+  return missingRelease(cwd, config) ?? `there is no folder ${cwd}; create it, or correct "cwd"`;
 }
 
 function variableObstacles(spec: ProcessSpec, { process, path }: SpecPlace): readonly Finding[] {

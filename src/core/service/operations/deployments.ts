@@ -147,10 +147,16 @@ export class Deployments implements Subsystem {
       const { number, entry } = entryNamed(to, store);
       return entry.release === undefined ? undefined : { release: entry.release, rollbackTo: number };
     }
-    const release = to === undefined ? activeIn(store)?.entry.releaseBefore : undefined;
-    if (release === undefined || !isReleaseId(release)) return undefined;
+    const last = to === undefined ? activeIn(store)?.entry : undefined;
     // Changes of the files are taken back first.
-    return (await historyDiff(store, "active")).files.length > 0 ? undefined : { release };
+    if (last?.release === undefined || (await historyDiff(store, "active")).files.length > 0) return undefined;
+    const { release, releaseBefore = "" } = last;
+    if (isReleaseId(releaseBefore)) return { release: releaseBefore };
+    throw refused(
+      `the last change was release ${release}, and there was none before it; name an entry of "procman history", whose configuration comes back`,
+      "deploy-refused",
+      "roll back",
+    );
   }
 
   /** Newest first. @throws {ProcmanError} `deploy-refused` */

@@ -25,7 +25,7 @@ export type LaunchContext = {
 /** @throws {ProcmanError} `exec-failed` */
 export function launchOf(spec: ProcessSpec, { config, command, marker, niceness, access }: LaunchContext): ExecLaunch {
   const { id, cwd, ulimits, umask, nice, oomScoreAdjust, ioNice, policy } = spec;
-  if (!existsSync(cwd)) throw unstartable(id, unreachableFolder(cwd));
+  if (!existsSync(cwd)) throw unstartable(id, unreachableFolder(cwd, config));
   const as = credentialsOf(spec);
   // `nice` is relative to the process that starts it.
   const difference = niceness === undefined ? 0 : getPriority() - niceness;

@@ -170,7 +170,7 @@ export class HookRunner {
     const spec = specs.of(slot);
     const api = accessAs(credentialsOf(spec), this.#accessOf(spec.id));
     const { cwd, env, as = {} } = execContextOf(spec, specs.config, api);
-    if (!existsSync(cwd)) throw new Error(unreachableFolder(cwd));
+    if (!existsSync(cwd)) throw new Error(unreachableFolder(cwd, specs.config));
     const { share: _, ...limits } = spec;
     const [program = "", ...args] = wrapWithLimits(["/bin/sh", "-c", line], limits);
     return spawn(program, args, {

@@ -8,6 +8,7 @@ import { EXIT } from "../../base/errors.ts";
 import { readyDescriptor } from "../../config/checks/probe-checks.ts";
 import { argvOf } from "../../config/executed-command.ts";
 import { inheritanceOf } from "../../config/inheritance.ts";
+import { missingRelease } from "../../config/missing-release.ts";
 import { isCaptured } from "../../config/normalise.ts";
 import { variablesOf } from "../../config/run-variables.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
@@ -215,9 +216,9 @@ export function captureOf({ id, log, cluster }: ProcessSpec, run: number): Captu
 }
 
 /** Why the process could not be started, and what to do. */
-export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: FailedReport): string {
+export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: FailedReport, config: Config): string {
   const program = argvOf(spec)[0] ?? "";
-  if (step === "cwd") return unreachableFolder(spec.cwd);
+  if (step === "cwd") return unreachableFolder(spec.cwd, config);
   if (step === "fork") return whyShort(errno);
   if (step === "socket") return message;
   if (step === "run-folder") return `its output can't be captured: ${message}`;
@@ -246,7 +247,9 @@ function whyNotExecutable(program: string, cwd: string): string {
 }
 
 /** Why a process whose working directory can't be entered doesn't start. */
-export function unreachableFolder(cwd: string): string {
+export function unreachableFolder(cwd: string, config: Config): string {
+  const problem = missingRelease(cwd, config);
+  if (problem !== undefined) return `its working directory is ${cwd}, but ${problem}`;
   return `its working directory ${cwd} does not exist, or procman's user can't reach it; create it or correct "cwd"`;
 }
 

@@ -335,7 +335,7 @@ export function spawnerOf(
     whyUnstartable: (failed) => {
       const own = specs.of(failed.slot);
       const what = failed.step === "socket" ? remedy(own) : undefined;
-      const message = whyUnstartable(own, failed);
+      const message = whyUnstartable(own, failed, specs.config);
       return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
     },
     occupied: (exited) => (exited.survivors ? undefined : ports.of(exited)),
