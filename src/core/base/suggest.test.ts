@@ -15,6 +15,7 @@ test("typing errors are recognised: swapped, missing, added and wrong letters", 
 test("a word far from all candidates has no suggestion", () => {
   assert.equal(suggest("autostart", ["id", "cmd"]), undefined);
   assert.equal(didYouMean("x", []), "");
+  assert.equal(didYouMean("", ["a", "id"]), "");
 });
 
 test("the sentence names the nearest candidate", () => {

@@ -6,6 +6,7 @@ const LONGEST = 64;
 /** The nearest candidate, or undefined if none is near enough. */
 export function suggest(written: string, candidates: Iterable<string>): string | undefined {
   const word = written.slice(0, LONGEST).toLowerCase();
+  if (word === "") return undefined;
   let best: string | undefined;
   let least = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {

@@ -84,7 +84,7 @@ function readIfThere(file: string, cwd: string): ConfigText | undefined {
 /** Relative to the current folder where the file lies below it. */
 export function displayPath(file: string, cwd: string): string {
   const fromCwd = relative(cwd, file);
-  return fromCwd === ".." || fromCwd.startsWith(`..${sep}`) || isAbsolute(fromCwd) ? file : fromCwd;
+  return fromCwd === "" || fromCwd === ".." || fromCwd.startsWith(`..${sep}`) || isAbsolute(fromCwd) ? file : fromCwd;
 }
 
 function missingMessage(cwd: string): string {

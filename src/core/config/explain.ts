@@ -161,10 +161,17 @@ function hint(violation: Violation): string {
   if (keyword === "anyOf")
     return branches.every(isOtherType) && matches(text, schema) ? otherQuotes("string", found) : "";
   if (schema.enum !== undefined) return typeof found === "string" ? meantWord(found, schema.enum) : "";
-  if (keyword === "type") return otherQuotes(schema.type, found) || withoutUnit(text, allowedBy(violation));
+  if (keyword === "type") return otherType(violation, text);
   return keyword === "pattern" && schema.pattern === NAME_PATTERN.source && typeof found === "string"
     ? otherName(found)
     : "";
+}
+
+/** Hint for a value that is right but for its type. */
+function otherType(violation: Violation, text: string | undefined): string {
+  const { schema, found } = violation;
+  if (schema.type === "string" && !matches(text, schema)) return "";
+  return otherQuotes(schema.type, found) || withoutUnit(text, allowedBy(violation));
 }
 
 /** Whether the schema, or an alternative of it, takes numbers. */

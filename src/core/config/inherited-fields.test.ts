@@ -200,6 +200,13 @@ test("a problem that only the combination has is shown where the value is writte
   ]);
 });
 
+test("a fixed port that two processes inherit is refused with a remedy", () => {
+  const processes = ["a", "b"].map((id) => ({ id, cmd: "x" }));
+  assert.deepEqual(problems(JSON.stringify({ defaults: { port: 3000 }, processes })), [
+    '1:21 defaults.port Found 3000, but a port belongs to one process only. Give each another one, or write "auto". Inherited by "b".',
+  ]);
+});
+
 test("a warning about an inherited value comes once", () => {
   const processes = ["a", "b"].map((id) => ({ id, cmd: "x", autostart: true }));
   const { warnings } = resolveConfiguration({ defaults: { jitter: 5 }, processes }, HERE);
@@ -235,6 +242,9 @@ test("an unknown id, the process itself and a cycle are refused, a cycle with bo
     '3:42 processes[1].extends Found "self", the process itself; allowed: the id of another process.',
     "5:27 processes[3].extends Found a cycle: a → b → c → a, closed by processes[5].extends; allowed: a process that extends none of these.",
     '8:41 processes[6].extends Found 5; allowed: 1 to 64 characters from a-z, 0-9, ".", "_" and "-". Write it in double quotes: "5".',
+  ]);
+  assert.deepEqual(problems('{ "processes": [{ "id": "a", "cmd": "x", "extends": "" }] }'), [
+    '1:53 processes[0].extends Found ""; allowed: 1 to 64 characters from a-z, 0-9, ".", "_" and "-".',
   ]);
 });
 

@@ -230,7 +230,8 @@ class Family {
 
   #problemOf(heir: Heir, nameOf: NameOf): string | undefined {
     const target = targetOf(heir);
-    if (target === undefined) return undefined;
+    // What can't be an id is told by the schema.
+    if (target === undefined || target === "") return undefined;
     if (!this.#byId.has(target)) {
       const hint = this.#hints.get(target) ?? didYouMean(target, [...this.#byId.keys()].map(String));
       this.#hints.set(target, hint);

@@ -84,6 +84,9 @@ test("data instead of text is checked too: problems have a path and no place", (
   assert.deepEqual(problemsOf({ processes: [{ id: "web", cmd: 5 }] }), [
     '0:0 processes[0].cmd Found 5; allowed: a command line, not empty. Write it in double quotes: "5".',
   ]);
+  assert.deepEqual(problemsOf({ portRange: 20_000, processes: [] }), [
+    '0:0 portRange Found 20000; allowed: two ports, such as "20000-23999".',
+  ]);
   for (const input of [undefined, null, 5, [], () => 1]) assert.equal(problemsOf(input).length, 1);
 });
 
@@ -520,6 +523,26 @@ test("doubtful values are warnings, not errors", () => {
   assert.match(resolveConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no processes yet/);
 });
 
+test("2.2 {port:ID} with what can't be an id stays as it is, with a warning", () => {
+  for (const [fields, warning] of [
+    [{ cmd: "x {port:Web}", port: 3000 }, 'cmd Found "{port:Web}", which names no process: it stays as it is.'],
+    [{ cmd: "x {port: web}" }, 'cmd Found "{port: web}", which names no process: it stays as it is.'],
+  ] as const)
+    assert.ok(
+      warningsOf(fields).some((each) => each.endsWith(warning)),
+      warningsOf(fields).join("\n"),
+    );
+  for (const fields of [
+    { cmd: "[ {port} ${port:x}", port: 3000 },
+    { cmd: "[ ${port}" },
+    { cmd: "[ {port:web}", port: 1 },
+  ])
+    assert.deepEqual(
+      warningsOf(fields).filter((each) => each.includes("{port")),
+      [],
+    );
+});
+
 test("2.2 cluster.portVariable: the name of a variable that nothing else sets, for instances with ports", () => {
   const cluster = (portVariable: string, more: object = { startPort: 3000 }) => ({
     cluster: { instances: 2, portVariable, ...more },
@@ -538,7 +561,7 @@ test("2.2 cluster.portVariable: the name of a variable that nothing else sets, f
   );
 });
 
-test("2.2 cluster: {port} without ports of the instances is a warning", () => {
+test("2.2 {port} without a port is a warning, in a cluster without ports of the instances", () => {
   const cluster = { instances: 2 };
   for (const fields of [
     { cmd: "x {port}" },
@@ -549,10 +572,11 @@ test("2.2 cluster: {port} without ports of the instances is a warning", () => {
   ]) {
     assert.match(
       warningsOf({ ...fields, cluster })[0] ?? "",
-      /Found "\{port\}", the port of an instance, without "cluster.startPort"/,
+      /Found "\{port\}" without "cluster.startPort": it stays as it is/,
     );
     assert.deepEqual(warningsOf({ ...fields, cluster: { ...cluster, startPort: 3000 } }), []);
-    assert.deepEqual(warningsOf(fields), []);
+    assert.match(warningsOf(fields)[0] ?? "", /Found "\{port\}" without "port": it stays as it is/);
+    assert.deepEqual(warningsOf({ ...fields, port: 3000 }), []);
   }
 });
 

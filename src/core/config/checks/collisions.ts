@@ -156,6 +156,8 @@ function single(port: number, path: JsonPath): Ports {
 
 function overlap(ports: Ports, earlier: Ports, nameOf: NameOf): string {
   const range = ({ from, to }: Ports): string => (from === to ? `${from}` : `${from}-${to}`);
+  if (nameOf(ports.path) === nameOf(earlier.path))
+    return `Found ${range(ports)}, but a port belongs to one process only. Give each another one, or write "auto".`;
   const first = Math.max(ports.from, earlier.from);
   return `Found ${range(ports)}; port ${first} belongs to ${nameOf(earlier.path)} (${range(earlier)}) already. Allowed: ports that don't overlap.`;
 }

@@ -203,20 +203,20 @@ export function portsNamedIn(text: string): readonly string[] {
   return [...text.matchAll(TEXT_PLACEHOLDER)].flatMap(([, , id]) => id ?? []);
 }
 
-/** `{port}` in a cluster without ports. */
+/** `{port}` without a port, and `{port:ID}` with what can't be an id. */
 export function placeholderWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {
-  const { cluster } = process;
-  if (cluster === undefined || cluster.startPort !== undefined) return [];
-  return filledTexts(process, path).flatMap(([text, place]) =>
-    typeof text === "string" && fillInstance(text, { port: 0 }) !== text
-      ? [
-          {
-            path: place,
-            message: 'Found "{port}", the port of an instance, without "cluster.startPort": it stays as it is.',
-          },
-        ]
-      : [],
-  );
+  const { cluster, port, idle } = process;
+  const hasPort = cluster === undefined ? port !== undefined || idle !== undefined : cluster.startPort !== undefined;
+  const source = cluster === undefined ? '"port"' : '"cluster.startPort"';
+  const problemOf = (text: string): string | undefined => {
+    if (!hasPort && fillInstance(text, { port: 0 }) !== text) return `"{port}" without ${source}`;
+    const [odd] = /(?<!\$)\{port:[^{}]*\}/g.exec(text.replace(TEXT_PLACEHOLDER, "")) ?? [];
+    return odd === undefined ? undefined : `${show(odd)}, which names no process`;
+  };
+  return filledTexts(process, path).flatMap(([text, place]) => {
+    const problem = typeof text === "string" ? problemOf(text) : undefined;
+    return problem === undefined ? [] : [{ path: place, message: `Found ${problem}: it stays as it is.` }];
+  });
 }
 
 /** The texts in which placeholders are filled in, but for those of `ready` and `health`. */

@@ -99,6 +99,13 @@ test("the file of stdin: a missing one and a folder are reported, in a cluster t
   ]);
 });
 
+test("the current folder as a file is named by its whole path", (context) => {
+  const folder = folderOf(context, {});
+  const here = globalThis.process.cwd();
+  const [, warning] = warningsOf(folder, { processes: [{ id: "web", cmd: "[", stdin: { file: here } }] });
+  assert.ok(warning?.endsWith(`Found "${here}": ${here} is a folder; correct "stdin".`), warning);
+});
+
 test("2.5 a plugin with a missing file or package is reported with its place", (context) => {
   const folder = folderOf(context, {
     "here.mjs": "",
