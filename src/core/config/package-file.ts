@@ -33,7 +33,7 @@ export function nearest(folder: string, file: string): string | undefined {
 
 export function scriptsIn(folder: string): readonly string[] {
   const scripts = packageIn(folder)?.scripts;
-  return isObject(scripts) ? Object.keys(scripts) : [];
+  return isObject(scripts) ? Object.keys(scripts).filter((name) => typeof scripts[name] === "string") : [];
 }
 
 /** The name without its scope. */

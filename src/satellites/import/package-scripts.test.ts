@@ -95,6 +95,12 @@ test("nothing to run is an error with what there is", async (context) => {
   await assert.rejects(refused(none), {
     message: /"start", and no workspace \(ui\) has a script "dev"; "procman add PROGRAM"/,
   });
+  await assert.rejects(refused({ "package.json": { workspaces: ["missing/*", "../out"] } }), {
+    message: /"start", and missing\/\*, \.\.\/out finds no workspace; "procman add PROGRAM"/,
+  });
+  await assert.rejects(refused({ "package.json": { scripts: { dev: 5, build: "x" } } }), {
+    message: /found no script "dev" or "start"; it has build: /,
+  });
   await assert.rejects(refused({ "package.json": "{ scripts" }), { message: /Cannot read .*package\.json: / });
   await assert.rejects(refused({ "package.json": dev, "pnpm-workspace.yaml": "packages: [" }), {
     message: /^Cannot import pnpm-workspace\.yaml:/,

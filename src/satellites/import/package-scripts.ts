@@ -24,13 +24,14 @@ export function importPackage(
 ): void {
   const root = dirname(source.file);
   const manager = managerOf(root);
-  const members = workspaceFolders(root, patternsIn(root, readFile));
+  const patterns = patternsIn(root, readFile);
+  const members = workspaceFolders(root, patterns);
   const developed = members.filter((folder) => scriptsIn(folder).includes(DEV));
   configuration.merge("logger", { console: true });
   const script = [DEV, "start"].find((name) => scriptsIn(root).includes(name));
   const runs = developed.length > 0 ? developed.map((folder) => ({ folder, script: DEV })) : [{ folder: root, script }];
   for (const run of runs) {
-    if (run.script === undefined) throw nothingIn(root, members);
+    if (run.script === undefined) throw nothingIn(root, patterns, members);
     const name = packageName(packageIn(run.folder)) ?? basename(run.folder);
     const cwd = configuration.path(run.folder, ".");
     configuration
@@ -44,11 +45,15 @@ export function importPackage(
   }
 }
 
-function nothingIn(root: string, members: readonly string[]): SourceFault {
+function nothingIn(root: string, patterns: readonly string[], members: readonly string[]): SourceFault {
   const scripts = scriptsIn(root);
   const [first] = scripts;
   const names = members.map((folder) => relative(root, folder)).join(", ");
-  const none = names === "" ? "" : `, and no workspace (${names}) has a script "dev"`;
+  const workspaces =
+    names === ""
+      ? `, and ${patterns.join(", ")} finds no workspace`
+      : `, and no workspace (${names}) has a script "dev"`;
+  const none = patterns.length === 0 ? "" : workspaces;
   const remedy =
     first === undefined
       ? '"procman add PROGRAM" makes a configuration of a program'

@@ -248,6 +248,16 @@ test("a Procfile: the ports of foreman, .env as it is, and the folder of the fil
     assert.match(notes.join("\n"), part);
   await assert.rejects(
     importOf(context, { Procfile: "web: true\nthis is not a program\n" }),
-    /Procfile:2:1[\s\S]*expected a line such as `web: node server\.js`/,
+    /Procfile:2:1[\s\S]*expected a line such as `web: node server\.js`$/m,
   );
+  for (const [line, end] of [
+    ["web:", ": web has no command"],
+    ["wéb.js: x", '; a name has only letters (a to z), digits, "_" and "-"'],
+    ["we b: x", '; a name has only letters (a to z), digits, "_" and "-"'],
+    ["  web: x", ", without blanks in front of its name"],
+    [": x", ""],
+  ] as const)
+    await assert.rejects(importOf(context, { Procfile: `${line}\n` }), (error: Error) =>
+      error.message.includes(`expected a line such as \`web: node server.js\`${end}`),
+    );
 });

@@ -32,7 +32,7 @@ export function importProcfile(
     if (/^\s*(#|$)/.test(line)) continue;
     const [, name, command] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/s.exec(line) ?? [];
     if (name === undefined || command === undefined)
-      throw new SourceFault({ line: index + 1, column: 1 }, "expected a line such as `web: node server.js`");
+      throw new SourceFault({ line: index + 1, column: 1 }, faultOf(line));
     const draft = configuration
       .add(name, shownAs)
       .set("cmd", command.trimEnd())
@@ -51,6 +51,16 @@ export function importProcfile(
   }
   if (existsSync(join(folder, ".foreman")))
     configuration.note(".foreman", 'isn\'t read: its "formation" is "cluster", its "port" is PORT in "env"');
+}
+
+function faultOf(line: string): string {
+  const expected = "expected a line such as `web: node server.js`";
+  const [, name, command = ""] = /^([^:]*\S)\s*:(.*)$/s.exec(line) ?? [];
+  if (name === undefined) return expected;
+  if (/^\s/.test(name)) return `${expected}, without blanks in front of its name`;
+  return command.trim() === "" && /^[\w-]+$/.test(name)
+    ? `${expected}: ${name} has no command`
+    : `${expected}; a name has only letters (a to z), digits, "_" and "-"`;
 }
 
 /** The port in it, if there is one. */
