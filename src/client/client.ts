@@ -25,6 +25,7 @@ import {
   executed,
   type LaunchOrder,
 } from "../core/contract/execution.ts";
+import { unknownProcess } from "../core/contract/groups.ts";
 import type { HistoryDetail, HistoryDiff, HistoryEntry, RollbackRecord } from "../core/contract/history-record.ts";
 import type { PlanRecord } from "../core/contract/plan.ts";
 import { writeQuery } from "../core/contract/query.ts";
@@ -363,8 +364,11 @@ export function jsonIn(text: string): unknown {
   }
 }
 
+/** @throws {ProcmanError} `process-unknown`: an empty id would make the path of another route */
 function pathOf(name: RouteName, id: string): string {
-  return ROUTES[name].path.replace("{id}", encodeURIComponent(id));
+  const { path } = ROUTES[name];
+  if (id === "" && path.startsWith("/processes/{id}")) throw unknownProcess(id, [], []);
+  return path.replace("{id}", encodeURIComponent(id));
 }
 
 /** Empty: no profile. */

@@ -96,7 +96,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
   "an unknown id is refused with the nearest name": async ({ control }) => {
     await refused(control.process("wbe"), "process-unknown", /^Cannot find process "wbe": .* Did you mean "web"\?$/);
-    for (const id of ["../web", "a/b", "w%", "ü\0", "x".repeat(3_000), "__proto__"])
+    for (const id of ["", "../web", "a/b", "w%", "ü\0", "x".repeat(3_000), "__proto__"])
       await refused(control.act(id, "stop"), "process-unknown", /^Cannot find process/);
     await refused(control.metrics("no", {}), "process-unknown", /"no"/);
     await refused(control.incidents("no"), "process-unknown", /"no"/);
@@ -265,7 +265,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     ]);
     await control.input("web", { text: "x", size: { rows: 30, columns: 100 } });
     assert.deepEqual(rig.inputs, ["web 30x100", "web x"]);
-    assert.deepEqual(rig.auditLines, ['web: terminal for "ci"', 'web: input of 1 bytes for "ci"']);
+    assert.deepEqual(rig.auditLines, ['web: terminal for "ci"', 'web: input of 1 byte for "ci"']);
     const refusal = control.screen("pair", new AbortController().signal)[Symbol.asyncIterator]().next();
     await refused(refusal, "input-refused", /it is not one process; name one/);
   },

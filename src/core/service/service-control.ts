@@ -158,7 +158,7 @@ class ServiceControl implements Control {
     // At a terminal, each key is an input; what is empty only asks, or sizes the terminal.
     const length = Buffer.byteLength(typed);
     const isNoted = length > 0 && !screens.isWatching(id, this.#caller);
-    return isNoted ? this.#runAudited(`input of ${length} bytes`, id, type) : type();
+    return isNoted ? this.#runAudited(`input of ${length === 1 ? "1 byte" : `${length} bytes`}`, id, type) : type();
   }
 
   async *screen(id: string, signal: AbortSignal): AsyncGenerator<ScreenItem> {
