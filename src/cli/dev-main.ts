@@ -31,6 +31,7 @@ type DevSource = {
   /** Ids of all processes, for the width in front of the lines. */
   readonly ids: () => Promise<readonly string[]>;
   readonly title: string;
+  readonly remarks: readonly string[];
 } & Pick<DevSessionOptions, "sources">;
 
 async function dev(ids: readonly string[], options: DevOptions): Promise<void> {
@@ -42,6 +43,7 @@ async function dev(ids: readonly string[], options: DevOptions): Promise<void> {
     "source" in choice ? ofConfiguration(choice, options) : await ofForeign(choice, cwd, { ...options, named: ids });
   const place = locate(source.file, cwd);
   const isRunning = runsAlready(place, source);
+  if (isRunning) checkShown(place, options);
   const { watched, text }: WatchedProcesses =
     options.watch === true && !isRunning ? await watchedOf(source) : { watched: [], text: "" };
   const keeper = isRunning ? undefined : await startedKeeper(source, ids, { ...options, watched });
@@ -49,10 +51,9 @@ async function dev(ids: readonly string[], options: DevOptions): Promise<void> {
   const { runSession } = await import("../satellites/dev/dev-session.ts");
   const code = await runSession({
     place,
-    title:
-      keeper === undefined
-        ? `${place.name} is already running: these are its lines; Ctrl-C leaves it running, "procman terminate" ends it`
-        : `${source.title}${text}`,
+    title: keeper === undefined ? titleOfRunning(place, options) : `${source.title}${text}`,
+    remarks: keeper === undefined ? [] : source.remarks,
+    named: { ids, except: options.except ?? [] },
     ids: await source.ids(),
     keeper,
     ...(source.sources && keeper !== undefined && { sources: source.sources }),
@@ -60,6 +61,21 @@ async function dev(ids: readonly string[], options: DevOptions): Promise<void> {
   });
   // Requests may still be under way.
   process.exit(code);
+}
+
+/** @throws {ProcmanError} `already-running`: its end was decided at its start */
+function checkShown({ name }: Location, { exitWith }: DevOptions): void {
+  if (exitWith === undefined) return;
+  throw new ProcmanError(
+    "already-running",
+    `Cannot exit with process "${exitWith}": ${name} is already running; "procman terminate" ends it`,
+  );
+}
+
+function titleOfRunning({ name }: Location, { watch = false, profile }: DevOptions): string {
+  const without = [watch ? "--watch" : "", profile === undefined ? "" : "--profile"].filter(Boolean).join(" and ");
+  const left = without === "" ? "" : `; it runs as it was started, without ${without}`;
+  return `${name} is already running: these are its lines${left}; Ctrl-C leaves it running, "procman terminate" ends it`;
 }
 
 async function startedKeeper(
@@ -93,6 +109,7 @@ function ofConfiguration(
     profile,
     ids: async () => (await import("./completion-candidates.ts")).printedIdsInFile(file),
     title: `runs ${shownAs}${which}${why === "" ? "" : `, ${why}`}`,
+    remarks: [],
   };
 }
 
@@ -102,14 +119,18 @@ async function ofForeign(
   { profile, named, except = [] }: DevOptions & { readonly named: readonly string[] },
 ): Promise<DevSource> {
   const make = (): ReturnType<typeof configurationOf> => configurationOf(path, { cwd, isRefused });
-  const { file, ids, left, sources } = await make();
-  const shown = named.length > 0 ? named : ids.filter((id) => !except.includes(id));
+  const { file, ids, left, renamed, sources } = await make();
+  const chosen = (named.length > 0 ? [...new Set(named)] : ids).filter((id) => !except.includes(id));
+  // What can't be run is an error that follows.
+  const isRunnable = chosen.length > 0 && [...named, ...except].every((id) => ids.includes(id));
+  const shown = isRunnable ? ` (${chosen.join(", ")})` : "";
   const without = left.length === 0 ? "" : `; without ${left.join(", ")}: "procman import ${shownAs} --check" says why`;
   return {
     file,
     profile,
     ids: () => Promise.resolve(ids),
-    title: `runs ${shownAs} (${shown.join(", ")}): ${why}${without}`,
+    title: `runs ${shownAs}${shown}: ${why}${without}`,
+    remarks: renamed,
     sources: { files: sources, renew: async () => (await make()).sources },
   };
 }

@@ -40,7 +40,7 @@ describe("dev on a terminal", { concurrency: 4 }, () => {
     assert.match(lines.find((line) => line !== "") ?? "", /^procman \| runs Procfile \(web, mail\): /);
     assert.ok(lines.includes("mail    ! mail up"), lines.join("\n"));
     terminal.keys("q");
-    await terminal.see(/^procman \| stopping everything /);
+    await terminal.see(/^procman \| stopping everything; q or Ctrl-C again: at once/);
     await closed(session);
   });
 
@@ -169,7 +169,7 @@ describe("dev on a terminal", { concurrency: 4 }, () => {
     await terminal.see(/^mail {4}! mail up$/);
     assert.ok(!terminal.lines.some((line) => FOOTER.test(line)));
     terminal.keys("C-c");
-    await terminal.see(/procman \| stopping everything /);
+    await terminal.see(/procman \| stopping everything \(SIGINT\); /);
     await terminal.prompt();
   });
 });

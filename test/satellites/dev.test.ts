@@ -79,7 +79,11 @@ describe("dev", { concurrency: 4 }, () => {
     assert.doesNotMatch(others.out, /^mail/m);
     const unknown = new DevProject(context, files).start(["-mial"]);
     assert.equal(await unknown.exitCode(), 64);
-    assert.match(unknown.out, /Cannot run "mial": .*Did you mean "mail"\?/);
+    assert.match(unknown.out, /Cannot leave out "mial": .*Did you mean "mail"\?/);
+    assert.doesNotMatch(unknown.out, /runs Procfile\.dev \(/);
+    const nothing = new DevProject(context, files).start(["-web", "-mail", "-api"]);
+    assert.equal(await nothing.exitCode(), 64);
+    assert.match(nothing.out, /Cannot run all but web, mail, api: nothing else starts$/m);
   });
 
   test("what depends on a process that is left out starts without it", async (context) => {
@@ -127,6 +131,17 @@ describe("dev", { concurrency: 4 }, () => {
     await second.shows(/^web {5}\| hello$/m);
     assert.equal(await ended(second, "SIGINT"), 0);
     assert.match(second.out, /^procman \| left; \S+ goes on$/m);
+    const some = project.start(["-mail", "--watch"]);
+    await some.shows(/^procman \| .* these are its lines; it runs as it was started, without --watch; Ctrl-C /m);
+    await some.shows(/^web {5}\| hello$/m);
+    assert.equal(await ended(some, "SIGINT"), 0);
+    assert.doesNotMatch(some.out, /^mail/m);
+    const unknown = project.start(["wbe"]);
+    assert.equal(await unknown.exitCode(), 1);
+    assert.match(unknown.out, /Cannot find process "wbe": .* Did you mean "web"\?$/m);
+    const last = project.start(["--exit-with", "web"]);
+    assert.equal(await last.exitCode(), 1);
+    assert.match(last.out, /Cannot exit with process "web": \S+ is already running; "procman terminate" ends it$/m);
     writeFileSync(join(project.folder, "x.procfile"), "x: true\n");
     const refused = project.start(["--file", "x.procfile"]);
     assert.equal(await refused.exitCode(), 1);

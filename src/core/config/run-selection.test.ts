@@ -103,8 +103,9 @@ test("an unknown id is an error that suggests a similar one; so is an end that n
   refused({ exitWith: "bd" }, /^Cannot exit with process "bd": .* Did you mean "db"\? Correct "--exit-with"$/);
   refused(
     { ids: ["db"], exitWith: "web" },
-    /^Cannot exit with process "web": it is not started; name it, too: "procman run db web"$/,
+    /^Cannot exit with process "web": it is not started; name it, too: "db web"$/,
   );
+  refused({ ids: ["mail"] }, /^Cannot run "mail": .* no process with this id\. It has .*\bweb\b.*\.$/);
   const manual = config([{ id: "a", cmd: "x", cron: "0 3 * * *" }]);
   assert.throws(() => checkSelection({ once: true }, manual), {
     code: "usage",
@@ -120,8 +121,19 @@ test("except: these don't start, and what depends on them starts without them", 
   const web = processes.find(({ id }) => id === "web-1");
   assert.equal(web?.dependsOn, undefined);
   assert.equal(processes.find(({ id }) => id === "report")?.cron, undefined);
-  assert.throws(() => checkSelection({ except: ["wbe"] }, config()), /Cannot run "wbe": .*Did you mean "web"\?/);
-  assert.throws(() => checkSelection({ except: ["kept"], exitWith: "kept" }, config()), /it is not started/);
+  assert.throws(() => checkSelection({ except: ["wbe"] }, config()), /Cannot leave out "wbe": .*Did you mean "web"\?/);
+  assert.throws(
+    () => checkSelection({ except: ["kept"], exitWith: "kept" }, config()),
+    /it is left out; name a process that runs$/,
+  );
+  const two = config([
+    { id: "a", cmd: "x", autostart: true },
+    { id: "b", cmd: "x", autostart: true },
+    { id: "job", cmd: "x", cron: "0 3 * * *" },
+  ]);
+  checkSelection({ except: ["a", "b"] }, two);
+  for (const selection of [{ except: ["a", "b", "job"] }, { ids: ["a"], except: ["a"] }])
+    assert.throws(() => checkSelection(selection, two), /^ProcmanError: Cannot run all but a.*: nothing else starts$/);
 });
 
 test("watch: the folders of these processes are watched, without what package managers and tools write", () => {

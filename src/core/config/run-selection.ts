@@ -20,6 +20,9 @@ export type RunSelection = {
 /** Not watched by `watch`: what package managers and build tools write. */
 const SKIPPED = ["**/node_modules/**", "**/.*/**"] as const;
 
+/** Ids in a message. */
+const MAX_NAMES = 8;
+
 type Processes = Pick<Config, "processes">;
 
 /** Whether the id is that of the process, of the cluster of the instance, or stands for a group that it is in. */
@@ -39,11 +42,19 @@ export function checkSelection(selection: RunSelection, { processes }: Processes
   const problem = (why: string): ProcmanError =>
     new ProcmanError("usage", `Cannot exit with process "${exitWith}": ${why}`);
   if (exitWith !== undefined && !known.includes(exitWith))
-    throw problem(`the configuration has no process with this id.${didYouMean(exitWith, known)} Correct "--exit-with"`);
+    throw problem(`the configuration has no process with this id.${meant(exitWith, known)} Correct "--exit-with"`);
   const isStarting = startingBy(selection, processes);
   const isLimited = once || namesProcesses(selection) || except.length > 0;
-  if (exitWith !== undefined && isLimited && !processes.some((spec) => isNamed(exitWith, spec) && isStarting(spec)))
-    throw problem(`it is not started; name it, too: "procman run ${[...namedIn(selection), exitWith].join(" ")}"`);
+  if (exitWith !== undefined && isLimited && !processes.some((spec) => isNamed(exitWith, spec) && isStarting(spec))) {
+    const isLeftOut = processes.some((spec) => isNamed(exitWith, spec) && isOneOf(except, spec));
+    throw problem(
+      isLeftOut
+        ? "it is left out; name a process that runs"
+        : `it is not started; name it, too: "${[...namedIn(selection), exitWith].join(" ")}"`,
+    );
+  }
+  if (except.length > 0 && !processes.some((spec) => isStarting(spec) || isLater(spec, selection)))
+    throw new ProcmanError("usage", `Cannot run all but ${except.join(", ")}: nothing else starts`);
   if (once && !processes.some(isStarting))
     throw new ProcmanError(
       "usage",
@@ -53,15 +64,23 @@ export function checkSelection(selection: RunSelection, { processes }: Processes
 
 function checkNames(selection: RunSelection, known: readonly string[], selectors: readonly string[]): void {
   const { except = [], watch = [] } = selection;
-  for (const id of [...namedIn(selection), ...except, ...watch]) {
+  const run = [...namedIn(selection), ...watch];
+  for (const id of [...run, ...except]) {
     if (selectors.includes(id) || known.includes(id)) continue;
+    const verb = run.includes(id) ? "run" : "leave out";
     const isGroup = groupNamed(id) !== undefined;
     const why = isGroup
       ? "no process of the configuration is in this group"
       : "the configuration has no process with this id";
     const hint = /[/]|\.jsonc?$/.test(id) ? ' A file is given by "--config".' : "";
-    throw new ProcmanError("usage", `Cannot run "${id}": ${why}.${didYouMean(id, [...known, ...selectors])}${hint}`);
+    throw new ProcmanError("usage", `Cannot ${verb} "${id}": ${why}.${hint || meant(id, [...known, ...selectors])}`);
   }
+}
+
+/** The end of a message about an unknown id: what it may be. */
+function meant(id: string, known: readonly string[]): string {
+  const more = known.length > MAX_NAMES ? ` and ${known.length - MAX_NAMES} more` : "";
+  return didYouMean(id, known) || ` It has ${known.slice(0, MAX_NAMES).join(", ")}${more}.`;
 }
 
 /** The configuration for this run. */
@@ -143,6 +162,12 @@ function startingBy(selection: RunSelection, processes: readonly ProcessSpec[]):
   for (const spec of processes)
     if (ids.length === 0 ? spec.autostart || spec.watch.length > 0 : ids.some((id) => isNamed(id, spec))) add(spec);
   return (spec) => starting.has(spec);
+}
+
+/** Whether its schedule starts it. */
+function isLater(spec: ProcessSpec, selection: RunSelection): boolean {
+  const { once = false, except = [] } = selection;
+  return spec.cron !== undefined && !once && !namesProcesses(selection) && !isOneOf(except, spec);
 }
 
 /** The same process, but it starts by hand only. */

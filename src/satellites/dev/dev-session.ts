@@ -17,7 +17,7 @@ import { readKeys, takeKeys } from "../monitor/terminal-keys.ts";
 import { type DevAct, type DevQuestion, KEYS, pressed, questionText } from "./dev-keys.ts";
 import type { DevKeeper } from "./keeper-process.ts";
 import { LineView, ownerOf } from "./line-view.ts";
-import { followStates, statesText } from "./process-states.ts";
+import { followStates, idsOf, type NamedProcesses, statesText } from "./process-states.ts";
 import { watchSources } from "./source-watch.ts";
 
 /** Text that is pasted is marked as such: its letters are no keys. */
@@ -33,6 +33,10 @@ export type DevSessionOptions = {
   readonly place: Location;
   /** What runs, and why: the first line. */
   readonly title: string;
+  /** What else is to be said of it. */
+  readonly remarks: readonly string[];
+  /** Of a procman that runs already: the processes whose lines are shown. */
+  readonly named: NamedProcesses;
   /** For the width in front of the lines. */
   readonly ids: readonly string[];
   /** undefined: procman runs already, and its lines are shown. */
@@ -86,8 +90,9 @@ class DevSession {
   }
 
   async run(): Promise<number> {
-    const { keeper, title, sources, place } = this.#options;
+    const { keeper, title, remarks, sources, place } = this.#options;
     this.#view.note(title);
+    for (const remark of remarks) this.#view.note(remark, "warn");
     this.#view.flush();
     keeper?.read((entry) => SHOWN.includes(entry.category) && this.#view.add(entry));
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => this.#end());
@@ -115,7 +120,8 @@ class DevSession {
 
   /** The lines of a procman that another one has started. */
   async #follow(): Promise<number> {
-    const { place } = this.#options;
+    const { place, named } = this.#options;
+    this.#view.filter(await idsOf(place, named));
     const query = { limit: EARLIER_LINES, categories: SHOWN };
     for await (const item of new LogReader(place, "dev").follow(query, this.#stop.signal))
       if (item.type === "entry") this.#view.add(item.entry);

@@ -60,6 +60,16 @@ test("of workspaces, each package.json is a source", async (context) => {
     assert.ok(sources.includes(join(folder, file)), file);
 });
 
+test("names that occur twice are told, with the ids that they have", async (context) => {
+  const dev = '{ "name": "web", "scripts": { "dev": "vite" } }';
+  const files = { "package.json": '{ "workspaces": ["*"] }', "a/package.json": dev, "b/package.json": dev };
+  const { ids, renamed } = await madeOf(context, files, "package.json");
+  assert.deepEqual(ids, ["web", "web_2"]);
+  assert.deepEqual(renamed, ['b/package.json: the name "web" occurs more than once; this one is called web_2']);
+  const { renamed: none } = await madeOf(context, { Procfile: "Web: x\nall: y\n" }, "Procfile");
+  assert.deepEqual(none, []);
+});
+
 test("a wrong line is an error with its place", async (context) => {
   await assert.rejects(madeOf(context, { Procfile: "web: node server.js\nmail node mail.js\n" }, "Procfile"), {
     code: "configuration-invalid",

@@ -14,6 +14,8 @@ export type ForeignConfiguration = {
   readonly ids: readonly string[];
   /** Names of what can't be run. */
   readonly left: readonly string[];
+  /** Processes that have another id than their name, as that is taken: where, and which. */
+  readonly renamed: readonly string[];
   /** Absolute paths of the files that it depends on; some may not exist. */
   readonly sources: readonly string[];
 };
@@ -47,6 +49,11 @@ export async function foreignConfiguration(
     file,
     ids: configuration.processes.map(({ id }) => id),
     left: configuration.dropped.map((draft) => draft.name),
+    renamed: configuration.processes
+      .filter(({ id, name }) => id !== idOf(name))
+      .flatMap(({ origin, notes }) =>
+        notes.filter(({ field }) => field === "name").map(({ advice }) => `${origin}: ${advice}`),
+      ),
     sources: [...new Set([resolve(cwd, path), ...origins, ...BESIDE.map((each) => join(folder, each))])],
   };
 }

@@ -4,6 +4,7 @@ import { connectTo } from "../../client/connection/connect.ts";
 import { reconnectError } from "../../client/connection/log-reader.ts";
 import { ProcmanError } from "../../core/base/errors.ts";
 import type { Location } from "../../core/config/find-config.ts";
+import { groupNamed, selectorsIn, unknownProcess } from "../../core/contract/groups.ts";
 import type { ProcessRecord, Status } from "../../core/contract/records.ts";
 
 /** Until procman has come up, or comes back. Milliseconds. */
@@ -41,6 +42,28 @@ async function followOnce(...[place, signal, onStates]: Parameters<typeof follow
     await sleep(SOON_MS, undefined, { ref: false });
     await ask();
   }
+}
+
+/** Processes, instances or groups; `ids`: none stands for all. */
+export type NamedProcesses = { readonly ids: readonly string[]; readonly except: readonly string[] };
+
+/** The ids of the processes and clusters that are meant; none: all. @throws {ProcmanError} `process-unknown` */
+export async function idsOf(place: Location, { ids, except }: NamedProcesses): Promise<readonly string[]> {
+  if (ids.length + except.length === 0) return [];
+  const records = await (await connectTo(place, "dev")).processes();
+  const unknown = [...ids, ...except].find((id) => !records.some((record) => isMeant(id, record)));
+  const known = records.flatMap(({ id, instances = [] }) => [id, ...instances.map((each) => each.id)]);
+  if (unknown !== undefined) throw unknownProcess(unknown, known, selectorsIn(records));
+  return records
+    .filter((record) => ids.length === 0 || ids.some((id) => isMeant(id, record)))
+    .filter((record) => !except.some((id) => isMeant(id, record)))
+    .map(({ id }) => id);
+}
+
+function isMeant(named: string, { id, instances = [], groups = [] }: ProcessRecord): boolean {
+  const group = groupNamed(named);
+  if (group !== undefined) return groups.includes(group);
+  return named === "all" || named === id || instances.some((each) => each.id === named);
 }
 
 /** What isn't usual first: `mail errored, 3 running`. */

@@ -1,4 +1,5 @@
 /** The shutdown: stops everything in reverse order of start, then tells the keeper to end. */
+import type { Config } from "../../config/spec.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { ExitWith } from "./exit-with.ts";
 import type { OperationContext } from "./operation-context.ts";
@@ -10,7 +11,7 @@ export type ShutdownEvents = {
   readonly onStopped: () => Promise<void>;
 };
 
-type ShutdownContext = Pick<OperationContext, "link" | "log" | "notes" | "operations" | "supervisor">;
+type ShutdownContext = Pick<OperationContext, "link" | "log" | "notes" | "operations" | "specs" | "supervisor">;
 
 export class Shutdown implements Subsystem {
   readonly #context: ShutdownContext;
@@ -37,7 +38,7 @@ export class Shutdown implements Subsystem {
 
   /** `code`: the exit code; absent: that of `--exit-with` or `--once`, or 0. */
   async begin(why: string, code?: number): Promise<void> {
-    const { link, operations, notes, log } = this.#context;
+    const { link, operations, notes, log, specs } = this.#context;
     link.send({ t: "stopping" });
     if (this.isUnderWay) return;
     let finish = (): void => undefined;
@@ -46,9 +47,7 @@ export class Shutdown implements Subsystem {
     });
     operations.add({ kind: "shutdown", concerns: () => true, pending: [], done, cancel: () => undefined });
     notes.write(":terminating", { why, ...(code === undefined ? {} : { code }) });
-    log.info(
-      `stopping everything (${why})${why.startsWith("SIG") ? "; the next SIGINT or SIGTERM kills what still runs" : ""}`,
-    );
+    log.info(`stopping everything${howBegun(why, specs.config)}`);
     this.#events.onBegin(why);
     await this.#stopAll(code);
     finish();
@@ -69,4 +68,11 @@ export class Shutdown implements Subsystem {
     log.info("everything is stopped");
     link.sendLater({ t: "end", code: code ?? this.#exitWith?.currentCode(supervisor.processes) ?? 0 });
   }
+}
+
+/** The keys of `procman dev` are signals here. */
+function howBegun(why: string, { console }: Config): string {
+  if (!why.startsWith("SIG")) return ` (${why})`;
+  if (console.reader === "terminal") return "; q or Ctrl-C again: at once";
+  return ` (${why}); the next SIGINT or SIGTERM kills what still runs`;
 }

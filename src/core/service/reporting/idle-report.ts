@@ -7,8 +7,10 @@ import type { Services } from "../services.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 
-const NOTHING =
-  'nothing is running, and nothing starts by itself: "procman start ID" starts a process, "procman terminate" ends procman';
+const NOTHING = "nothing is running, and nothing starts by itself: ";
+const REMEDY = '"procman start ID" starts a process, "procman terminate" ends procman';
+/** Keys of `procman dev`. */
+const KEYS = "r restarts, q ends";
 
 /** One thing that procman waits for; `key` is the same for the next time of a schedule. */
 type Expectation = { readonly key: string; readonly text: string };
@@ -68,8 +70,10 @@ export class IdleReport implements Subsystem {
     // A job that runs every minute makes one line.
     if (expected.length > 0 && key === this.#reported) return;
     this.#reported = key;
+    const { console } = this.#services.specs.config;
+    const nothing = `${NOTHING}${console.reader === "terminal" ? KEYS : REMEDY}`;
     this.#services.log.info(
-      expected.length === 0 ? NOTHING : `nothing is running; ${expected.map(({ text }) => text).join("; ")}`,
+      expected.length === 0 ? nothing : `nothing is running; ${expected.map(({ text }) => text).join("; ")}`,
     );
   }
 
