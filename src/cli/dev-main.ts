@@ -51,7 +51,8 @@ async function dev(ids: readonly string[], options: DevOptions): Promise<void> {
   const { runSession } = await import("../satellites/dev/dev-session.ts");
   const code = await runSession({
     place,
-    title: keeper === undefined ? titleOfRunning(place, options) : `${source.title}${text}`,
+    title: keeper === undefined ? titleBeside(place, options) : `${source.title}${text}`,
+    titleBeside: options.exitWith === undefined ? titleBeside(place, options) : undefined,
     remarks: keeper === undefined ? [] : source.remarks,
     named: { ids, except: options.except ?? [] },
     ids: await source.ids(),
@@ -72,7 +73,7 @@ function checkShown({ name }: Location, { exitWith }: DevOptions): void {
   );
 }
 
-function titleOfRunning({ name }: Location, { watch = false, profile }: DevOptions): string {
+function titleBeside({ name }: Location, { watch = false, profile }: DevOptions): string {
   const without = [watch ? "--watch" : "", profile === undefined ? "" : "--profile"].filter(Boolean).join(" and ");
   const left = without === "" ? "" : `; it runs as it was started, without ${without}`;
   return `${name} is already running: these are its lines${left}; Ctrl-C leaves it running, "procman terminate" ends it`;
@@ -101,9 +102,10 @@ function ofConfiguration(
   options: DevOptions,
 ): DevSource {
   const { file, text } = source;
-  const hasProfile = profileNames(parseDocument(withoutBom(text))).includes(PROFILE);
-  const profile = options.profile ?? (hasProfile ? PROFILE : undefined);
-  const which = profile === undefined ? `, which has no profile "${PROFILE}"` : ` with its profile "${profile}"`;
+  const document = parseDocument(withoutBom(text));
+  const profile = options.profile ?? (profileNames(document).includes(PROFILE) ? PROFILE : undefined);
+  const none = document.syntax.length > 0 ? "" : `, which has no profile "${PROFILE}"`;
+  const which = profile === undefined ? none : ` with its profile "${profile}"`;
   return {
     file,
     profile,
@@ -157,7 +159,9 @@ async function watchedOf({ file, profile }: DevSource): Promise<WatchedProcesses
   const { watched, own } = reloadPlan(processes);
   const words = [
     ...(watched.length === 0 ? [] : [`restarted on changes: ${watched.join(", ")}`]),
-    ...(own.length === 0 ? [] : [`by themselves: ${own.join(", ")}`]),
+    ...(own.length === 0
+      ? []
+      : [`${watched.length === 0 ? "restart on changes " : ""}by themselves: ${own.join(", ")}`]),
   ];
   return { watched, text: words.length === 0 ? "" : `; ${words.join("; ")}` };
 }

@@ -157,6 +157,26 @@ describe("dev", { concurrency: 4 }, () => {
     assert.equal((await procman(project.folder, ["status"])).code, 78);
   });
 
+  test("of two that are started at once, one runs the project, and both show its lines", async (context) => {
+    const project = new DevProject(context, { Procfile: PROCFILE });
+    const both = [project.start(), project.start()];
+    for (const dev of both) await dev.shows(/^web {5}\| hello$/m);
+    const late = both.find(({ out }) => out.includes("these are its lines"));
+    assert.ok(late !== undefined);
+    assert.equal(await ended(late, "SIGINT"), 0);
+    assert.match(late.out, /^procman \| left; \S+ goes on$/m);
+    for (const dev of both.filter((each) => each !== late)) {
+      assert.equal(await ended(dev), 0);
+      assert.match(dev.out, /^procman \| everything is stopped$/m);
+    }
+  });
+
+  test("a file that can't be read as JSON is shown with its fault alone", async (context) => {
+    const dev = new DevProject(context, { "procman.jsonc": "{ bad" }).start();
+    assert.equal(await dev.exitCode(), 78);
+    assert.match(dev.out, /^procman \| runs procman\.jsonc\n/);
+  });
+
   test("a killed keeper comes back with the same processes, and dev goes on with their lines", async (context) => {
     const project = new DevProject(context, {
       Procfile: "web: echo up; trap 'echo again' USR1; while :; do sleep 0.05; done\n",

@@ -35,7 +35,9 @@ export type DevSessionOptions = {
   readonly title: string;
   /** What else is to be said of it. */
   readonly remarks: readonly string[];
-  /** Of a procman that runs already: the processes whose lines are shown. */
+  /** The first line beside a procman that runs already; undefined: nothing is shown of one that was started at the same time. */
+  readonly titleBeside: string | undefined;
+  /** The processes whose lines are shown of a procman that runs already. */
   readonly named: NamedProcesses;
   /** For the width in front of the lines. */
   readonly ids: readonly string[];
@@ -64,6 +66,7 @@ class DevSession {
   /** Types into a process. */
   #editor: LineEditor | undefined;
   #isEnding = false;
+  #keeper: DevKeeper | undefined;
   readonly #job = new JobSuspension(
     () => {
       this.#view.leave();
@@ -75,6 +78,7 @@ class DevSession {
   constructor(options: DevSessionOptions) {
     const { stdin, stdout, env } = process;
     this.#options = options;
+    this.#keeper = options.keeper;
     this.#keys = stdin.isTTY && stdout.isTTY && env.TERM !== "dumb" ? stdin : undefined;
     this.#view = new LineView({
       output: stdout,
@@ -82,8 +86,8 @@ class DevSession {
       hasFooter: this.#keys !== undefined,
       onFull: () => {
         if (stdout.listenerCount("drain") > 0) return;
-        options.keeper?.pause();
-        stdout.once("drain", () => options.keeper?.resume());
+        this.#keeper?.pause();
+        stdout.once("drain", () => this.#keeper?.resume());
       },
     });
     this.#view.reserve(options.ids);
@@ -110,8 +114,16 @@ class DevSession {
     }
   }
 
-  async #untilEnd({ ended }: DevKeeper): Promise<number> {
-    const code = await ended;
+  async #untilEnd(keeper: DevKeeper): Promise<number> {
+    const { place, titleBeside } = this.#options;
+    const code = await keeper.ended;
+    const holder = code === EXIT.refused && !this.#isEnding ? livingHolder(place.stateDir) : undefined;
+    if (holder !== undefined && holder.pid !== keeper.pid && titleBeside !== undefined) {
+      // Another one was started at the same time.
+      this.#keeper = undefined;
+      this.#view.note(titleBeside);
+      return this.#follow();
+    }
     if (code !== undefined) return code;
     if (this.#isEnding) return EXIT.done;
     this.#view.note("procman was killed, came back, and has ended since: how is unknown here", "error");
@@ -132,10 +144,9 @@ class DevSession {
 
   /** In order; asked twice, at once. */
   #end(): void {
-    const { keeper } = this.#options;
-    if (keeper === undefined) return this.#stop.abort();
+    if (this.#keeper === undefined) return this.#stop.abort();
     this.#isEnding = true;
-    void this.#signal(keeper);
+    void this.#signal(this.#keeper);
   }
 
   async #signal({ pid, hasExited }: DevKeeper): Promise<void> {
