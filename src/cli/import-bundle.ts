@@ -25,7 +25,8 @@ export async function configurationOf(path: string, options: ForeignOptions): Pr
 
 /** For `procman run --file`, which is another process: prints the path of the configuration. */
 export async function printConfiguration(path: string, cwd: string): Promise<void> {
-  const { file, left } = await configurationOf(path, { cwd, isRefused: false });
+  const { file, left, renamed } = await configurationOf(path, { cwd, isRefused: false });
+  for (const remark of renamed) process.stderr.write(`procman: ${remark}\n`);
   if (left.length > 0)
     process.stderr.write(`procman: runs without ${left.join(", ")}; "procman import ${path} --check" says why\n`);
   process.stdout.write(file);

@@ -283,6 +283,12 @@ describe("dev", { concurrency: 4 }, () => {
     assert.match(out, /^web +running/m);
     assert.equal((await procman(project.folder, ["terminate"])).code, 0);
     assert.deepEqual(readdirSync(project.folder).sort(), [".procman", "Procfile"]);
+    writeFileSync(join(project.folder, "twice.procfile"), "web: true\nweb: true\n");
+    const twice = await procman(project.folder, ["run", "--once", "--file", "twice.procfile"]);
+    assert.match(
+      twice.err,
+      /^procman: twice\.procfile: the name "web" occurs more than once; this one is called web_2$/m,
+    );
     const both = await procman(project.folder, ["run", "--file", "Procfile", "--config", "x.json"]);
     assert.deepEqual([both.code, both.err.includes("leave one of them out")], [64, true]);
     const missing = await procman(project.folder, ["run", "--file", "absent"]);

@@ -23,7 +23,7 @@ export function define(parent: Command): void {
     parent
       .command("send")
       .description(
-        'Types a line into a process: the words with blanks between them, and a line end. The process has "stdin": true. While its program doesn\'t read, a pipe holds 64 KiB; what it has no room for is refused.',
+        'Types a line into a process: the words with blanks between them, and a line end. The process has "stdin": true or "tty": true. While its program doesn\'t read, a pipe holds 64 KiB; what it has no room for is refused.',
       ),
   )
     .argument("<id>", "id of a process or an instance (web-2)")

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { isObject } from "../base/schema-check.ts";
+import { parseDocument, withoutBom } from "./document.ts";
 
 /** By the lock file of the package, or of the workspace above it; pnpm's workspace has a file before that. */
 const LOCK_FILES = {
@@ -45,10 +46,15 @@ export function packageName(own: Readonly<Record<string, unknown>> | undefined):
 export function packageIn(folder: string): Readonly<Record<string, unknown>> | undefined {
   const file = join(folder, "package.json");
   if (!existsSync(file)) return undefined;
+  const text = withoutBom(readFileSync(file, "utf8"));
   try {
-    const own: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const own: unknown = JSON.parse(text);
     return isObject(own) ? own : undefined;
   } catch (cause) {
-    throw new ProcmanError("configuration-invalid", `Cannot read ${file}: ${(cause as Error).message}`, { cause });
+    // Comments are none of its faults there.
+    const [fault] = parseDocument(text).syntax;
+    const why = fault === undefined ? (cause as Error).message : fault.message;
+    const place = fault === undefined ? "" : `:${fault.line}:${fault.column}`;
+    throw new ProcmanError("configuration-invalid", `Cannot read ${file}${place}: ${why}`, { cause });
   }
 }

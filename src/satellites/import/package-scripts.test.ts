@@ -101,7 +101,10 @@ test("nothing to run is an error with what there is", async (context) => {
   await assert.rejects(refused({ "package.json": { scripts: { dev: 5, build: "x" } } }), {
     message: /found no script "dev" or "start"; it has build: /,
   });
-  await assert.rejects(refused({ "package.json": "{ scripts" }), { message: /Cannot read .*package\.json: / });
+  await assert.rejects(refused({ "package.json": "{ scripts" }), {
+    message: /Cannot read .*package\.json:1:3: Found `scripts`; /,
+  });
+  await assert.rejects(refused({ "package.json": "{ // none\n}" }), { message: /Cannot read .*package\.json: .*JSON/ });
   await assert.rejects(refused({ "package.json": dev, "pnpm-workspace.yaml": "packages: [" }), {
     message: /^Cannot import pnpm-workspace\.yaml:/,
   });
