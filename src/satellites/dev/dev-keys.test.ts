@@ -4,15 +4,20 @@ import { test } from "node:test";
 import type { KeyPress } from "../monitor/key-parser.ts";
 import { type DevAct, type DevQuestion, pressed, questionText } from "./dev-keys.ts";
 
-const IDS = ["web", "worker", "mail"];
+const NAMES = ["web", "worker", "mail"];
+const IDS = { owners: NAMES, instances: NAMES };
 
 /** Presses keys: characters, or names in braces. Returns what is done, and what is being typed. */
-function typed(keys: string, ids = IDS): { readonly acts: readonly DevAct[]; readonly question?: DevQuestion } {
+function typed(
+  keys: string,
+  owners = NAMES,
+  instances = owners,
+): { readonly acts: readonly DevAct[]; readonly question?: DevQuestion } {
   let question: DevQuestion | undefined;
   const acts: DevAct[] = [];
   for (const [, name, text = ""] of keys.matchAll(/\{(\w+)\}|(.)/g)) {
     const key = (name === undefined ? { name: "text", text } : { name }) as KeyPress;
-    const next = pressed(question, key, ids);
+    const next = pressed(question, key, { owners, instances });
     question = next.question;
     if (next.act !== undefined) acts.push(next.act);
   }
@@ -59,6 +64,16 @@ test("i asks for one process", () => {
   assert.equal(questionText({ about: "input", typed: "ma" }, IDS), "type into: ma▏ (web worker mail; Esc: nothing)");
   for (const several of ["i{enter}", "iweb mail{enter}"])
     assert.deepEqual(typed(several), { acts: [{ type: "refused", text: "input goes to one process: type its name" }] });
+});
+
+test("i asks for an instance of a cluster, the other keys for the cluster", () => {
+  const instances = ["web-1", "web-2"];
+  assert.deepEqual(typed("iweb-2{enter}", ["web"], instances).acts, [{ type: "input", id: "web-2" }]);
+  assert.deepEqual(typed("iweb{enter}", ["web"], instances).acts, [
+    { type: "refused", text: '"web" may be web-1 or web-2' },
+  ]);
+  assert.deepEqual(typed("r", ["web"], instances).acts, [{ type: "restart", ids: ["web"] }]);
+  assert.match(questionText({ about: "input", typed: "" }, { owners: ["web"], instances }), /\(web-1 web-2; /);
 });
 
 test("pasted text is not taken for keys", () => {

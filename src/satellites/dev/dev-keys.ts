@@ -30,18 +30,30 @@ const QUESTIONS: Readonly<Record<string, "restart" | "filter" | "input">> = { r:
 export const KEYS =
   "r restart one or all · i type into a process · l lines of some processes alone · e errors alone · c clear the screen · m monitor · Enter an empty line · Ctrl-Z suspend · q or Ctrl-C end all; again: at once";
 
-/** @param ids of the processes that a question may name */
-export function pressed(question: DevQuestion | undefined, key: KeyPress, ids: readonly string[]): Pressed {
+/** Ids that a question may name. */
+export type NameableIds = {
+  /** Processes and clusters. */
+  readonly owners: readonly string[];
+  /** Processes and instances: one of them takes input. */
+  readonly instances: readonly string[];
+};
+
+function idsFor(about: DevQuestion["about"], { owners, instances }: NameableIds): readonly string[] {
+  return about === "input" ? instances : owners;
+}
+
+export function pressed(question: DevQuestion | undefined, key: KeyPress, ids: NameableIds): Pressed {
   if (key.name === "interrupt") return { act: { type: "end" } };
   if (key.name === "suspend" || key.name === "redraw")
     return { ...(question && { question }), act: { type: key.name } };
   return question === undefined ? single(key, ids) : typing(question, key, ids);
 }
 
-function single(key: KeyPress, ids: readonly string[]): Pressed {
+function single(key: KeyPress, nameable: NameableIds): Pressed {
   if (key.name === "enter") return { act: { type: "mark" } };
   if (key.name !== "text") return {};
   const about = QUESTIONS[key.text];
+  const ids = about === undefined ? [] : idsFor(about, nameable);
   const [id = ""] = ids;
   if (about !== undefined && about !== "filter" && ids.length === 1)
     return { act: about === "input" ? { type: about, id } : { type: about, ids } };
@@ -50,7 +62,7 @@ function single(key: KeyPress, ids: readonly string[]): Pressed {
   return type === undefined ? {} : { act: { type } };
 }
 
-function typing(question: DevQuestion, key: KeyPress, ids: readonly string[]): Pressed {
+function typing(question: DevQuestion, key: KeyPress, ids: NameableIds): Pressed {
   const { typed } = question;
   switch (key.name) {
     case "text":
@@ -61,7 +73,7 @@ function typing(question: DevQuestion, key: KeyPress, ids: readonly string[]): P
     case "clear":
       return { question: { ...question, typed: "" } };
     case "enter":
-      return answered(question, ids);
+      return answered(question, idsFor(question.about, ids));
     case "escape":
       return {};
     default:
@@ -94,7 +106,7 @@ function named(typed: string, ids: readonly string[]): readonly string[] | strin
 const ASKED = { restart: "restart", filter: "show the lines of", input: "type into" } as const;
 
 /** The footer while a line is typed. */
-export function questionText({ about, typed }: DevQuestion, ids: readonly string[]): string {
+export function questionText({ about, typed }: DevQuestion, ids: NameableIds): string {
   const all = about === "input" ? "" : "Enter alone: all; ";
-  return `${ASKED[about]}: ${typed}▏ (${ids.join(" ")}; ${all}Esc: nothing)`;
+  return `${ASKED[about]}: ${typed}▏ (${idsFor(about, ids).join(" ")}; ${all}Esc: nothing)`;
 }

@@ -14,7 +14,7 @@ import { wantsColors } from "../../core/os/colors.ts";
 import { signalIfThere } from "../../core/os/process-signal.ts";
 import type { KeyPress } from "../monitor/key-parser.ts";
 import { readKeys, takeKeys } from "../monitor/terminal-keys.ts";
-import { type DevAct, type DevQuestion, KEYS, pressed, questionText } from "./dev-keys.ts";
+import { type DevAct, type DevQuestion, KEYS, type NameableIds, pressed, questionText } from "./dev-keys.ts";
 import type { DevKeeper } from "./keeper-process.ts";
 import { LineView, ownerOf } from "./line-view.ts";
 import { followStates, idsOf, type NamedProcesses, statesText } from "./process-states.ts";
@@ -183,9 +183,8 @@ class DevSession {
     this.#draw();
   }
 
-  /** What a question may name: processes and clusters. */
-  get #ids(): readonly string[] {
-    return [...new Set(this.#states.map(ownerOf))];
+  get #ids(): NameableIds {
+    return { owners: [...new Set(this.#states.map(ownerOf))], instances: this.#states.map(({ id }) => id) };
   }
 
   #draw(): void {
