@@ -129,6 +129,6 @@ test("a script of package.json is run by the package manager of the project", (t
   refused(folder, ["dve"], /the scripts of package\.json are npm:dev, npm:test:unit\. Did you mean "dev"\?$/);
   assert.throws(() => programToAdd(["npm:dev"], project(t, { "package.json": "{" })), {
     code: "configuration-invalid",
-    message: /^Cannot read .*package\.json: /,
+    message: /^Cannot read .*package\.json:1:2: Found the end of the file; /,
   });
 });
