@@ -136,6 +136,7 @@ describe("dev", { concurrency: 4 }, () => {
     await some.shows(/^web {5}\| hello$/m);
     assert.equal(await ended(some, "SIGINT"), 0);
     assert.doesNotMatch(some.out, /^mail/m);
+    for (const { out } of [second, some]) assert.doesNotMatch(out, /\u001b/, "the screen isn't cleared");
     const unknown = project.start(["wbe"]);
     assert.equal(await unknown.exitCode(), 1);
     assert.match(unknown.out, /Cannot find process "wbe": .* Did you mean "web"\?$/m);

@@ -133,7 +133,7 @@ class DevSession {
   /** The lines of a procman that another one has started. */
   async #follow(): Promise<number> {
     const { place, named } = this.#options;
-    this.#view.filter(await idsOf(place, named));
+    this.#view.show(await idsOf(place, named));
     const query = { limit: EARLIER_LINES, categories: SHOWN };
     for await (const item of new LogReader(place, "dev").follow(query, this.#stop.signal))
       if (item.type === "entry") this.#view.add(item.entry);

@@ -77,9 +77,14 @@ export class LineView {
     this.add({ time: new Date().toISOString(), severity, category: "service", text: asCalled(text) });
   }
 
-  /** Ids of the processes whose lines are shown; none: all. */
-  filter(ids: readonly string[]): void {
+  /** Ids of the processes whose lines are shown from now on; none: all. */
+  show(ids: readonly string[]): void {
     this.#ids = new Set(ids);
+  }
+
+  /** The same, also for the lines that are on the screen. */
+  filter(ids: readonly string[]): void {
+    this.show(ids);
     this.#again();
   }
 
