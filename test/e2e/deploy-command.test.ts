@@ -234,7 +234,7 @@ test("refused at once: bad sources, a second deployment, a configuration without
     ["./nowhere", /there is no .*nowhere/],
     ["v9", /there is no file or folder "v9", and no Git repository/],
     ["builds/leading", /"etc" is a link to "\/etc", which leads out of the release/],
-    ["procman.json", /it is no archive of tar/],
+    ["procman.json", /it isn't an archive of tar/],
   ] as const) {
     const { code, err } = await procman(folder, ["deploy", source]);
     assert.equal(code, 1);

@@ -18,12 +18,12 @@ const KINDS: Readonly<Record<string, Entry["kind"]>> = {
   BlockDevice: { other: "a device" },
 };
 
-const NO_ARCHIVE = "it is no archive of tar, also none compressed by gzip";
+const NO_ARCHIVE = "it isn't an archive of tar; allowed: .tar, or compressed by gzip, .tar.gz";
 
 /** What is in an archive. @throws Error with the problem */
 export async function contentsOfArchive(file: string): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
-  await checkMagic(file);
+  if (await isEmpty(file)) return entries;
   const read = list({
     file,
     strict: true,
@@ -47,14 +47,16 @@ export async function contentsOfArchive(file: string): Promise<readonly Entry[]>
   return entries;
 }
 
-/** A file of anything else would be an archive without entries. @throws Error with the problem */
-async function checkMagic(file: string): Promise<void> {
+/** A file of anything else would be an archive without entries, too. @throws Error with the problem */
+async function isEmpty(file: string): Promise<boolean> {
   const handle = await open(file, "r");
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(512), 0, 512, 0);
     const isGzip = buffer[0] === 0x1f && buffer[1] === 0x8b;
     const isTar = bytesRead === 512 && buffer.toString("latin1", 257, 262) === "ustar";
-    if (!isGzip && !isTar) throw new Error(NO_ARCHIVE);
+    const isEnd = bytesRead === 512 && buffer.every((byte) => byte === 0);
+    if (!isGzip && !isTar && !isEnd) throw new Error(NO_ARCHIVE);
+    return isEnd;
   } finally {
     await handle.close();
   }

@@ -89,6 +89,9 @@ const BAD: readonly (readonly [Member, RegExp])[] = [
   ],
   [{ path: "out", type: "SymbolicLink", linkpath: "/etc" }, /leads out of the release/],
   [{ path: "same", type: "Link", linkpath: "../../etc/passwd" }, /leads out of the release/],
+  [{ path: "same", type: "Link", linkpath: "missing" }, /"same" is a link to "missing", which isn't a file/],
+  [{ path: "VERSION/evil" }, /"VERSION\/evil" lies in "VERSION", which isn't a folder/],
+  [{ path: "bad\ufffd" }, /has a name that isn't UTF-8/],
 ];
 
 for (const [member, message] of BAD)
@@ -119,14 +122,23 @@ test("refused: no archive, a cut one, one without a file, and a folder without o
   const file = archiveOf(folder, [{ path: "VERSION" }]);
   writeFileSync(join(folder, "cut.tar"), readFileSync(file).subarray(0, 700));
   writeFileSync(join(folder, "text"), "x".repeat(2_000));
-  await assert.rejects(contentsOfArchive(join(folder, "text")), /it is no archive of tar/);
+  await assert.rejects(contentsOfArchive(join(folder, "text")), /it isn't an archive of tar; allowed: \.tar/);
   await assert.rejects(contentsOfArchive(join(folder, "cut.tar")));
+  writeFileSync(join(folder, "empty.tar"), Buffer.alloc(10_240));
+  assert.deepEqual(await contentsOfArchive(join(folder, "empty.tar")), []);
+  rmSync(join(folder, "empty.tar"));
   const empty: readonly Entry[] = await contentsOf(join(folder, "."), [
     file,
     join(folder, "cut.tar"),
     join(folder, "text"),
   ]);
   assert.throws(() => checkContents(empty), /there is no file in it/);
+});
+
+test("what can't be read in a folder is named", async (context) => {
+  const from = folderFor(context);
+  writeFileSync(Buffer.concat([Buffer.from(`${from}/bad`), Buffer.from([0xff])]), "");
+  await assert.rejects(contentsOf(from, []), /^Error: "bad\ufffd" has a name that isn't UTF-8; rename it/);
 });
 
 test("a link that leads out by way of another one is found when the copy is complete", async (context) => {
@@ -167,6 +179,16 @@ test("a commit becomes a release; what isn't one is said", async (context) => {
   await archiveCommit(commit, folder, archive);
   await unpack(archive, join(folder, "to"), signal);
   assert.equal(readFileSync(join(folder, "to/VERSION"), "utf8"), "1\n");
+  const [bare, inside] = [join(folder, "bare.git"), join(folder, "inside")];
+  run("clone", "-q", "--bare", folder, bare);
+  mkdirSync(inside);
+  for (const [index, repository] of [bare, inside, join(folder, ".git")].entries()) {
+    await archiveCommit(await commitOf("v1", repository), repository, archive);
+    await unpack(archive, join(folder, `to-${index}`), signal);
+    assert.equal(readFileSync(join(folder, `to-${index}`, "VERSION"), "utf8"), "1\n", repository);
+  }
+  run("tag", "tree", "v1^{tree}");
+  await assert.rejects(commitOf("tree", folder), /"tree" in .* is a tree; allowed: a commit/);
   await assert.rejects(commitOf("v2", folder), /there is no commit, tag or branch "v2"/);
   await assert.rejects(commitOf("--help", folder), /there is no commit, tag or branch "--help"/);
   await assert.rejects(commitOf("v1", "/"), /no Git repository at \//);

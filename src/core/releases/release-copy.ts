@@ -16,8 +16,8 @@ import {
 } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { isNotFound } from "../base/errors.ts";
-import type { Entry } from "./release-contents.ts";
+import { isNotFound, reasonOf } from "../base/errors.ts";
+import { BAD_NAME, type Entry, UNKNOWN_CHARACTER } from "./release-contents.ts";
 
 /** Files that are copied at the same time. */
 const AT_ONCE = 8;
@@ -53,15 +53,26 @@ export async function contentsOf(folder: string, without: readonly string[]): Pr
   const skipped = new Set([...without, join(folder, ".git")]);
   const walk = async (path: string): Promise<readonly Entry[]> => {
     const found: Entry[] = [];
-    for (const entry of await readdir(join(folder, path), { withFileTypes: true })) {
+    for (const entry of await named(path, readdir(join(folder, path), { withFileTypes: true }))) {
       const place = join(path, entry.name);
       if (skipped.has(join(folder, place))) continue;
-      found.push(await entryOf(folder, place, entry));
+      // Node has lost the bytes of a name that isn't UTF-8.
+      if (entry.name.includes(UNKNOWN_CHARACTER)) throw new Error(`${JSON.stringify(place)} ${BAD_NAME}`);
+      found.push(await named(place, entryOf(folder, place, entry)));
       if (entry.isDirectory()) for (const inside of await walk(place)) found.push(inside);
     }
     return found;
   };
   return walk("");
+}
+
+/** @throws Error that names the entry */
+async function named<Value>(path: string, found: Promise<Value>): Promise<Value> {
+  try {
+    return await found;
+  } catch (error) {
+    throw path === "" ? error : new Error(`${JSON.stringify(path)}: ${reasonOf(error)}`);
+  }
 }
 
 async function entryOf(folder: string, path: string, entry: Dirent): Promise<Entry> {
@@ -79,15 +90,18 @@ export async function commitOf(ref: string, repository: string): Promise<string>
     return (await git(repository, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`])).trim();
   } catch (error) {
     const { message } = error as Error;
+    const kind = /expected commit type, but .* to (\w+) type/.exec(message)?.[1];
+    if (kind !== undefined) throw new Error(`"${ref}" in ${repository} is a ${kind}; allowed: a commit, tag or branch`);
     if (message === "") throw new Error(`there is no commit, tag or branch "${ref}" in ${repository}`);
     if (!message.startsWith("not a git repository")) throw error;
     throw new Error(`there is no file or folder "${ref}", and no Git repository at ${repository}`);
   }
 }
 
-/** Writes a commit as an archive. */
+/** Writes a commit as an archive: all of it, also from a folder of the repository. */
 export async function archiveCommit(commit: string, repository: string, file: string): Promise<void> {
-  const top = (await git(repository, ["rev-parse", "--show-toplevel"])).replace(/\n$/, "");
+  // Empty in a bare repository, which has no working tree.
+  const top = join(repository, (await git(repository, ["rev-parse", "--show-cdup"])).replace(/\n$/, ""));
   const child = execFile("git", ["-C", top, "archive", "--format=tar", commit], {
     ...(await gitOptions(top)),
     encoding: "buffer",
