@@ -7,7 +7,7 @@ export const CONFIG_HELP =
 export const NAME_HELP = "name of a running procman, as `procman list` shows it; its configuration file isn't needed";
 
 export const HOST_HELP =
-  "name of another machine, as `procman host list` shows it; several (separated by commas, a group as @web, or all) where the command can show them";
+  "name of another machine, as `procman host list` shows it; several (separated by commas, a group as @web, or all) where the command allows it";
 
 /** A command as one would type it, for the same procman. */
 export function asTyped(command: string, { config, name, host }: TargetOptions): string {

@@ -3,15 +3,18 @@ import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { ProcmanError } from "../core/base/errors.ts";
-import type { DeployOrder } from "../core/contract/deployment-record.ts";
+import { type DeployOrder, REF_PATTERN } from "../core/contract/deployment-record.ts";
 import { startFolder } from "../core/os/start-folder.ts";
 
+const REF = new RegExp(REF_PATTERN);
 const ARCHIVE = /\.(?:tar|tgz|tar\.\w+)$/;
 
 type Options = { readonly host?: string | undefined; readonly onHost?: boolean };
 
 /** @throws {ProcmanError} `usage`, `deploy-refused` */
 export function orderFor(source: string, { host, onHost = false }: Options): DeployOrder {
+  // An unset variable of a script isn't the folder here.
+  if (source === "") throw new ProcmanError("usage", 'Cannot deploy "": it is empty; "." is the folder here');
   if (onHost) return orderOnHost(source);
   const remedy = host === undefined ? "" : ` on this machine; what is on ${host} needs --on-host`;
   return orderHere(source, remedy);
@@ -23,13 +26,14 @@ function orderHere(source: string, remedy: string): DeployOrder {
   const path = resolve(folder, source);
   const stat = statSync(path, { throwIfNoEntry: false });
   const isPlain = !/^(?:\.{0,2}\/|\.{1,2}$)/.test(source);
-  if (stat === undefined || (isPlain && stat.isDirectory() && isRef(source, folder))) {
+  const ref = isPlain && stat?.isDirectory() ? fullRef(source, folder) : undefined;
+  if (stat === undefined || ref !== undefined) {
     if (stat !== undefined)
       throw new ProcmanError(
         "usage",
-        `Cannot deploy "${source}": it is a folder and a name in Git; write "./${source}" or "refs/heads/${source}"`,
+        `Cannot deploy "${source}": it is a folder and a name in Git; write "./${source}" or "${ref}"`,
       );
-    if (ARCHIVE.test(source) || !isPlain)
+    if (ARCHIVE.test(source) || !isPlain || !REF.test(source))
       throw new ProcmanError("deploy-refused", `Cannot deploy: there is no ${path}${remedy}`);
     return { ref: source, repository: folder };
   }
@@ -43,13 +47,17 @@ function orderOnHost(source: string): DeployOrder {
   return ARCHIVE.test(source) ? { tarball: source } : { folder: source };
 }
 
-function isRef(name: string, folder: string): boolean {
+/** Its name that can't be a folder, such as `refs/tags/v1.4`, or the id of its commit; undefined: Git doesn't know it. */
+function fullRef(name: string, folder: string): string | undefined {
+  const parsed = (...words: readonly string[]): string =>
+    execFileSync("git", ["-C", folder, "rev-parse", "--verify", "--quiet", ...words], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim();
   try {
-    execFileSync("git", ["-C", folder, "rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`], {
-      stdio: "ignore",
-    });
-    return true;
+    const commit = parsed("--end-of-options", `${name}^{commit}`);
+    return parsed("--symbolic-full-name", "--end-of-options", name) || commit;
   } catch {
-    return false;
+    return undefined;
   }
 }

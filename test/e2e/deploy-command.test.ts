@@ -110,8 +110,15 @@ test("a release is made, prepared and put in use; a second one replaces it, and 
   assert.equal(forth.out, `Release ${present?.id} is in use.\n`);
   assert.match(
     (await procman(folder, ["rollback", "20200101-000000"])).err,
-    /has no release "20200101-000000"; it has /,
+    /Cannot roll back: .* has no release "20200101-000000"; it has /,
   );
+  assert.match((await procman(folder, ["rollback", "one"])).err, /roll back to "one": .*the id of a release/);
+  const shown = await procman(folder, ["history", "show", "active"]);
+  assert.match(shown.out, new RegExp(`\nThe release ${present?.id} was put in use; ${id} was in use before it\\.\n`));
+  assert.equal((await procman(folder, ["terminate"])).code, 0);
+  const stopped = await procman(folder, ["rollback"]);
+  assert.deepEqual([stopped.code, /only a running procman puts a release in use/.test(stopped.err)], [1, true]);
+  assert.match((await procman(folder, ["rollback", "2"])).err, /entry 2 is of a deployment, and only a running/);
 });
 
 test("a project that runs already: its folder is what `current` leads to, a reload takes it, and the first release follows", async (context) => {
@@ -145,20 +152,30 @@ test("a project that runs already: its folder is what `current` leads to, a relo
 });
 
 test("a release that doesn't come up is taken back, with its last lines; the first one leaves nothing", async (context) => {
-  const home = await started(context, { after: ["cat VERSION >> ../../notified"] });
+  const home = await started(context, { after: ["cat VERSION >> ../../notified; echo told of $PROCMAN_RELEASE"] });
   const { folder } = home;
   const bad = { "main.js": "console.error('no database'); process.exit(3);\n" };
   const none = await deploy(home, build(home, "zero", bad));
   assert.equal(none.code, 1);
-  assert.match(none.err, /Cannot deploy \S+: .*"web".* exited with code 3.*; no release is in use again/);
+  assert.match(
+    none.err,
+    /Cannot deploy \S+: .*"web".* exited with code 3.*; there was none before it, so its processes were stopped/,
+  );
   assert.equal(existsSync(join(folder, "current")), false);
   assert.deepEqual(
     (await records(home)).map(({ status }) => status),
     ["stopped"],
   );
   assert.equal((await deploy(home, build(home, "one"))).code, 0);
+  const first = await procman(folder, ["rollback"]);
+  assert.match(
+    first.err,
+    /Cannot roll back: the last change was release \S+, and there was none before it/,
+  );
+  const one = readlinkSync(join(folder, "current")).replace("releases/", "");
   const { code, out } = await deploy(home, build(home, "two", bad));
   assert.equal(code, 1);
+  assert.match(out, new RegExp(`\n  told of ${one}\n$`), "of the release that is in use");
   assert.match(out, /last lines of "web":\n {2}no database\n/);
   assert.equal(versionIn(home), "one");
   assert.deepEqual(
@@ -235,12 +252,13 @@ test("refused at once: bad sources, a second deployment, a configuration without
     ["v9", /there is no file or folder "v9", and no Git repository/],
     ["builds/leading", /"etc" is a link to "\/etc", which leads out of the release/],
     ["procman.json", /it isn't an archive of tar/],
+    ["no such folder", /there is no .*no such folder/],
   ] as const) {
     const { code, err } = await procman(folder, ["deploy", source]);
     assert.equal(code, 1);
     assert.match(err, message);
   }
-  assert.equal((await procman(folder, ["deploy"])).code, 64);
+  for (const words of [["deploy"], ["deploy", ""]]) assert.equal((await procman(folder, words)).code, 64);
   assert.match(
     (await procman(folder, ["deploy", build(home, "one")])).out,
     /Deployment 1 of \S+ has begun; "procman deploy --wait" follows it/,
@@ -249,6 +267,7 @@ test("refused at once: bad sources, a second deployment, a configuration without
   assert.deepEqual([second.code, /deployment 1 \(release .*\) is under way for "cli"/.test(second.err)], [1, true]);
   writeFileSync(join(folder, "go"), "");
   assert.equal((await procman(folder, ["deploy", "--wait"])).code, 0);
+  assert.match((await procman(folder, ["deploy", "./releases"])).err, /it is the folder of the releases/);
   assert.equal(versionIn(home), "one");
   assert.deepEqual(await deployByPort(home, { folder: join(folder, "builds/one") }), [403, "exec-refused"]);
   const [{ id } = { id: "" }] = await listed(home);
@@ -271,6 +290,13 @@ test("an archive and a commit; what the configuration changes is applied, and ta
   git("add", ".");
   git("commit", "-qm", "one");
   git("tag", "v1");
+  git("tag", "builds");
+  const config = ["--config", join(folder, "procman.json")];
+  mkdirSync(join(place, "builds"));
+  assert.match(
+    (await procman(place, ["deploy", "builds", ...config])).err,
+    /write "\.\/builds" or "refs\/tags\/builds"/,
+  );
   const tagged = await procman(place, ["deploy", "v1", "--wait", "--config", join(folder, "procman.json")]);
   assert.equal(tagged.code, 0, tagged.err);
   assert.equal(versionIn(home), "tagged");

@@ -47,6 +47,7 @@ test("history lists what was applied, by whom and what it changed, and shows one
     listed.out,
     /^ENTRY {2}APPLIED +BY +RESULT +WHAT CHANGED\n +2 {2}\S+ +cli +active +web restarted; mail changed\n/,
   );
+  assert.match((await procman(folder, ["history", "2"])).err, /with "2": "procman history show 2" shows an entry/);
   assert.equal((await procman(folder, ["history", "-n", "1"])).out.split("\n").length, 3);
   const shown = await procman(folder, ["history", "show", "2"]);
   assert.match(
@@ -73,7 +74,7 @@ test("diff compares entries, and the files as they are now; --exit-code tells sc
   assert.equal(both.code, 2, both.err);
   assert.match(
     both.out,
-    /^--- .*procman\.json \(1\)\n\+\+\+ .*procman\.json \(2\)\n@@ -1 \+1 @@\n[\s\S]*\n\+ +"DB_PASSWORD": "\*\*\*"\n/,
+    /^--- .*procman\.json \(1\)\n\+\+\+ .*procman\.json \(2\)\n@@ -1,\d+ \+1,\d+ @@\n[\s\S]*\n\+ +"DB_PASSWORD": "\*\*\*"\n/,
   );
   assert.match(both.out, /\n--- \/dev\/null\n\+\+\+ .*mail\.jsonc \(2\)\n/);
   write(home, [{ id: "web", ...SLEEPER }], { include: ["mail.jsonc"] });
@@ -84,7 +85,7 @@ test("diff compares entries, and the files as they are now; --exit-code tells sc
     [["diff", "7"], "procman: Cannot find entry 7 in the history: it has 1 to 2\n"],
     [
       ["history", "show", "seven"],
-      'procman: Cannot find "seven" in the history: allowed are numbers, active and previous\n',
+      'procman: Cannot find "seven" in the history: allowed: a number, active, previous\n',
     ],
   ] as const)
     assert.equal((await procman(folder, words)).err, message);

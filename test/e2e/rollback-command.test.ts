@@ -119,7 +119,7 @@ test("what can't be rolled back is refused, and the file stays", async (context)
   const text = fileIn(home);
   for (const [words, code, message] of [
     [["7"], 1, /Cannot find entry 7 in the history: it has only 1/],
-    [["next"], 1, /Cannot find "next" in the history/],
+    [["next"], 1, /Cannot roll back to "next": allowed: a number of the history/],
     [[], 1, /Cannot find a configuration before the present one in the history: it has only 1/],
   ] as const) {
     const outcome = await procman(folder, ["rollback", ...words]);

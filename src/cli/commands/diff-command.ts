@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { EXIT } from "../../core/base/errors.ts";
 import { printable, printableJson } from "../../core/base/printable.ts";
 import type { HistoryDiff } from "../../core/contract/history-record.ts";
+import { hunkPlace } from "../../core/contract/history-words.ts";
 import { showKept } from "../kept-history.ts";
 import { withTarget } from "../options.ts";
 import { type Painter, painterFor } from "../output/format.ts";
@@ -34,10 +35,15 @@ async function diff(
     const found = await history.diff(from, to);
     if (json) process.stdout.write(`${printableJson(found, 2)}\n`);
     else if (found.files.length > 0) process.stdout.write(`${diffText(found, painterFor(process.stdout))}\n`);
-    else process.stderr.write(`procman: ${from} and ${to ?? "the file"} have the same text\n`);
+    else
+      process.stderr.write(
+        `procman: ${nameOf(from)} and ${to === undefined ? "the file" : nameOf(to)} have the same text\n`,
+      );
     if (exitCode && found.files.length > 0) process.exitCode = EXIT.changed;
   });
 }
+
+const nameOf = (entry: string): string => (/^\d/.test(entry) ? `entry ${entry}` : entry);
 
 const COLORS: Readonly<Record<string, number>> = { "-": 31, "+": 32 };
 const PLACE = 36;
@@ -48,9 +54,9 @@ function diffText({ from, to, files }: HistoryDiff, paint: Painter): string {
     .flatMap(({ file, change, hunks }) => [
       `--- ${change === "added" ? "/dev/null" : `${file} (${from})`}`,
       `+++ ${change === "removed" ? "/dev/null" : `${file} (${to})`}`,
-      ...hunks.flatMap(({ fromLine, toLine, lines }) => [
-        paint(PLACE, `@@ -${fromLine} +${toLine} @@`),
-        ...lines.map((line) => {
+      ...hunks.flatMap((hunk) => [
+        paint(PLACE, hunkPlace(hunk)),
+        ...hunk.lines.map((line) => {
           const color = COLORS[line.charAt(0)];
           const text = printable(line);
           return color === undefined ? text : paint(color, text);

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { checkAnswer } from "../../client/connection/checked-answer.ts";
 import { mayBeSeveral } from "../../client/connection/host-file.ts";
-import { EXIT } from "../../core/base/errors.ts";
+import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable, printableJson, printableLine } from "../../core/base/printable.ts";
 import { hostTime } from "../../core/base/time-stamp.ts";
 import type { Control } from "../../core/contract/control.ts";
@@ -33,7 +33,16 @@ export function define(parent: Command): void {
   )
     .option("-n, --lines <count>", `number of entries (default: ${SHOWN})`, integerTo(MAX_SHOWN))
     .option("--json", "print the API records, newest first")
-    .action(list);
+    .allowExcessArguments()
+    .action((options: Options, { args }: Command) => {
+      const [entry] = args;
+      if (entry !== undefined)
+        throw new ProcmanError(
+          "usage",
+          `Cannot list the history with ${JSON.stringify(entry)}: "procman history show ${printable(entry)}" shows an entry`,
+        );
+      return list(options);
+    });
   withTarget(command.command("show").summary("show one with its plan and its texts").argument("<entry>", ENTRY_HELP))
     .option("--json", "print the API record")
     .action(show);
@@ -89,6 +98,7 @@ function detailText(detail: HistoryDetail): string {
   return [
     `Entry ${number}: ${resultText(detail)}, ${hostTime(Date.parse(time))} (${why}${rollout === undefined ? "" : `, ${rolloutText(rollout)}`}), procman ${version}${machine}.`,
     `The file was ${configFile}${profile === undefined ? "" : `, the profile "${profile}"`}.`,
+    ...releaseLines(detail),
     ...(problem === undefined ? [] : [printableLine(`${problem}.`)]),
     ...(processes === undefined
       ? []
@@ -99,4 +109,14 @@ function detailText(detail: HistoryDetail): string {
       text === undefined ? `It can't be shown: ${damage}` : text.replace(/\n$/, ""),
     ]),
   ].join("\n");
+}
+
+function releaseLines({ release, releaseBefore: before, result }: HistoryDetail): readonly string[] {
+  if (release === undefined) return [];
+  const was = result === "rolled-back" ? "was taken back" : "was put in use";
+  return [
+    printableLine(
+      `The release ${release} ${was}; ${before === undefined ? "there was none" : `${before} was in use`} before it.`,
+    ),
+  ];
 }

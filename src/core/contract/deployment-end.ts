@@ -24,7 +24,7 @@ export async function deploymentEnd(
 ): Promise<DeploymentRecord> {
   const deadline = Date.now() + waitSeconds * 1_000;
   let record = begun;
-  onLines(record.lines);
+  onLines(newLines(record, 0));
   while (record.step !== undefined) {
     const left = (deadline - Date.now()) / 1_000;
     if (left <= 0)
@@ -36,12 +36,24 @@ export async function deploymentEnd(
     const query = { after: record.next, waitSeconds: Math.min(left, LONGEST_REQUEST), ...(signal && { signal }) };
     record = await again(() => control.deployment(String(begun.number), query));
     signal?.throwIfAborted();
-    onLines(record.lines);
+    onLines(newLines(record, query.after));
   }
   if (record.result === "done") return record;
-  const { release, before = "no release", problem, result } = record;
-  const end = result === "failed" ? "nothing was switched" : `${before} is in use again`;
+  const { release, before, problem, result } = record;
+  const back =
+    before === undefined ? "there was none before it, so its processes were stopped" : `${before} is in use again`;
+  const end = result === "failed" ? "nothing was switched" : back;
   throw new ProcmanError("deploy-failed", `Cannot deploy ${release}: ${problem}; ${end}`);
+}
+
+/** A reader that is slower than the commands is told that it misses some. */
+function newLines({ lines, next }: DeploymentRecord, after: number): readonly string[] {
+  const missed = next - lines.length - (after > next ? 0 : after);
+  if (lines.length === 0 || missed <= 0) return lines;
+  return [
+    `… ${missed} line${missed === 1 ? "" : "s"} left out; "procman logs --category service" shows them`,
+    ...lines,
+  ];
 }
 
 async function again<T>(ask: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 /** Entries of the history in words, for the command and the dashboard. */
-import type { HistoryEntry } from "./history-record.ts";
+import type { HistoryDiff, HistoryEntry } from "./history-record.ts";
 import { isChange, type PlannedAction } from "./plan.ts";
 import { rolloutText } from "./rollout-words.ts";
 
@@ -41,6 +41,15 @@ export function changeText(entry: HistoryEntry): string {
     ...(settings.length === 0 ? [] : [`${settings.map(({ field }) => field).join(", ")} changed`]),
   ];
   return parts.join("; ") || "no process";
+}
+
+/** As `diff -u` writes it, so that `patch` can read it. @example "@@ -3,7 +3,8 @@" */
+export function hunkPlace({ fromLine, toLine, lines }: HistoryDiff["files"][number]["hunks"][number]): string {
+  const range = (start: number, other: string): string => {
+    const count = lines.filter((line) => !line.startsWith(other)).length;
+    return count === 0 ? `${start - 1},0` : `${start},${count}`;
+  };
+  return `@@ -${range(fromLine, "+")} +${range(toLine, "-")} @@`;
 }
 
 function namesText(changes: readonly { readonly process: string }[]): string {

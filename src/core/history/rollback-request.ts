@@ -1,15 +1,20 @@
 /** What is looked at before a rollback: which entry is meant, and whether the files may be replaced. */
 import { basename } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
-import type { RollbackRecord } from "../contract/history-record.ts";
+import { HISTORY_NAMES, type RollbackRecord } from "../contract/history-record.ts";
 import { uncommittedText } from "../os/uncommitted.ts";
 import { historyDiff } from "./history-reader.ts";
 import type { HistoryStore } from "./history-store.ts";
 import type { RestoredFile } from "./rollback-files.ts";
-import { entryNamed, type SoundEntry, shownEntry } from "./shown-history.ts";
+import { entryNamed, isEntryName, type SoundEntry, shownEntry } from "./shown-history.ts";
 
 /** `to` absent: the configuration in force, if the files differ from it, else the one before it. @throws {ProcmanError} `history-unknown`, `history-damaged` */
 export async function entryToRestore(to: string | undefined, store: HistoryStore): Promise<SoundEntry> {
+  if (to !== undefined && !isEntryName(to))
+    throw new ProcmanError(
+      "history-unknown",
+      `Cannot roll back to ${JSON.stringify(to.slice(0, 40))}: allowed: a number of the history, ${HISTORY_NAMES.join(", ")}, or with a running procman the id of a release`,
+    );
   if (to !== undefined) return entryNamed(to, store);
   const { files } = await historyDiff(store, "active");
   return entryNamed(files.length > 0 ? "active" : "previous", store);

@@ -4,6 +4,8 @@ import { HISTORY_NAMES, type HistoryEntry } from "../contract/history-record.ts"
 import { machineMark } from "../os/host-jitter.ts";
 import type { KeptHistory, NumberedEntry, StoredEntry } from "./history-store.ts";
 
+const NUMBER = /^[1-9]\d{0,14}$/;
+
 /** Newest first. */
 export function shownHistory(store: KeptHistory, limit?: number): readonly HistoryEntry[] {
   const active = activeIn(store)?.number;
@@ -47,6 +49,16 @@ function* appliedIn(store: KeptHistory): Generator<SoundEntry, undefined> {
   }
 }
 
+/** That of the last deployment; undefined: the history has none. */
+export function releaseIn(store: KeptHistory): string | undefined {
+  for (const { entry } of appliedIn(store)) if (entry.release !== undefined) return entry.release;
+  return undefined;
+}
+
+export function isEntryName(name: string): boolean {
+  return NUMBER.test(name) || HISTORY_NAMES.some((each) => each === name);
+}
+
 export function isSameConfiguration(
   one: Pick<StoredEntry, "files" | "profile">,
   other: Pick<StoredEntry, "files" | "profile">,
@@ -71,10 +83,10 @@ export function entryNamed(name: string, store: KeptHistory): SoundEntry {
     for (const each of applied) if (active && !isSameConfiguration(each.entry, active.entry)) return each;
     return notFound("a configuration before the present one", store);
   }
-  if (!/^[1-9]\d{0,14}$/.test(name))
+  if (!NUMBER.test(name))
     throw new ProcmanError(
       "history-unknown",
-      `Cannot find ${JSON.stringify(name.slice(0, 40))} in the history: allowed are numbers, ${HISTORY_NAMES.join(" and ")}`,
+      `Cannot find ${JSON.stringify(name.slice(0, 40))} in the history: allowed: a number, ${HISTORY_NAMES.join(", ")}`,
     );
   const found = store.read(Number(name)) ?? notFound(`entry ${name}`, store);
   if ("entry" in found) return found;

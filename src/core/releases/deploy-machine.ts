@@ -45,7 +45,7 @@ export function stepFailed(progress: Progress, why: string, isNew: boolean): Pro
   const { step, problem } = progress;
   // The release is in use: that old ones can't be removed doesn't change it.
   if (step === "clean" || step === undefined) return over("done", why);
-  if (problem !== undefined) return stepDone({ ...progress, problem: `${problem}; ${why}` });
+  if (problem !== undefined) return stepDone({ ...progress, problem: `${problem}; on the way back: ${why}` });
   if (!BEFORE_SWITCH.includes(step)) return { ...progress, step: "switch-back", isBegun: false, problem: why };
   return isNew ? { ...progress, step: "discard", isBegun: false, problem: why } : over("failed", why);
 }

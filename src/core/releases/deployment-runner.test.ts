@@ -117,7 +117,10 @@ test("what fails on the way back is said, too, and the way back goes on", async 
   const world = new World(true);
   for (const step of ["gate", "restart-back"] as const) world.fails.add(step);
   const end = await world.run();
-  assert.deepEqual([end?.result, end?.problem], ["taken-back", "gate has failed; restart-back has failed"]);
+  assert.deepEqual(
+    [end?.result, end?.problem],
+    ["taken-back", "gate has failed; on the way back: restart-back has failed"],
+  );
 });
 
 test("a command that runs once isn't repeated: the deployment ends, and nothing was switched", async () => {

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { compact } from "../../base/compact.ts";
-import { ProcmanError, reasonOf } from "../../base/errors.ts";
+import { type ErrorCode, ProcmanError, reasonOf } from "../../base/errors.ts";
 import type { ReleasesSpec } from "../../config/spec.ts";
 import type { Caller } from "../../contract/control.ts";
 import { type DeploymentRecord, type DeployOrder, RELEASE_SOURCES } from "../../contract/deployment-record.ts";
@@ -12,7 +12,7 @@ import { checkRoom, commitOf } from "../../releases/release-copy.ts";
 import { currentRelease, isReleaseId, linkTarget, newReleaseId, releaseIds } from "../../releases/release-folder.ts";
 import { checkUpload } from "../../releases/upload-path.ts";
 import { contentsFor, type DeployContext, makeReleasesFolder, removable } from "./deploy-steps.ts";
-import { recordOf, deployRefused as refused } from "./deployment-journal.ts";
+import { deployRefused, recordOf } from "./deployment-journal.ts";
 import { processesOf, specsOfRelease } from "./release-processes.ts";
 import type { WarmClusters, WarmInstances } from "./warm-instances.ts";
 
@@ -34,6 +34,7 @@ export class DeployRequests {
     releases: ReleasesSpec,
   ): Promise<{ readonly request: DeployRequest; readonly bytes: number }> {
     const { folder, current } = releases;
+    const refused = refusing(order);
     const named = RELEASE_SOURCES.filter((name) => order[name] !== undefined);
     if (named.length !== 1) throw refused(`name one of ${RELEASE_SOURCES.join(", ")}`);
     if ((order.ref === undefined) !== (order.repository === undefined))
@@ -91,7 +92,7 @@ export class DeployRequests {
     if (source === undefined) {
       const found = releaseIds(releases.folder);
       if (isReleaseId(release) && found.includes(release)) return { source: `the release ${release}`, bytes: 0 };
-      throw refused(
+      throw refusing(order)(
         `${releases.folder} has no release ${JSON.stringify(release)}${found.length === 0 ? "" : `; it has ${found.slice(0, 5).join(", ")}`}`,
         "release-unknown",
       );
@@ -155,6 +156,11 @@ export class DeployRequests {
     const planned = { ...request, format: "1", number: 1, progress: { isBegun: false, result: "done" } } as const;
     return { ...recordOf(planned, lines, lines.length), number: 0, result: "planned" };
   }
+}
+
+/** Who goes back to a release has typed `rollback`. */
+export function refusing({ release }: DeployOrder): (why: string, code?: ErrorCode) => ProcmanError {
+  return (why, code) => deployRefused(why, code, release === undefined ? "deploy" : "roll back");
 }
 
 /** A folder that isn't there is made. @throws Error that names the first one in which procman can't make anything */

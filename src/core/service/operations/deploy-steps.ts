@@ -1,6 +1,6 @@
 /** What each step of a deployment does. Each may be repeated. */
 import { existsSync, lstatSync, mkdirSync, realpathSync, rmSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import { duration } from "../../base/quantity.ts";
@@ -20,6 +20,7 @@ import {
 } from "../../releases/release-copy.ts";
 import {
   currentRelease,
+  isReleaseId,
   linkTarget,
   pidsIn,
   releaseIds,
@@ -97,15 +98,15 @@ export class DeploySteps {
     const { current } = releases;
     return {
       copy: () => this.#copy(),
-      prepare: () => this.#commands("prepare", this.#folder),
-      before: () => this.#commands("before", this.#folder),
+      prepare: () => this.#commands("prepare", deployment.release),
+      before: () => this.#commands("before", deployment.release),
       switch: async () => {
         linkTarget(current);
         this.#putBack();
         switchLink(current, targetFor(current, this.#folder));
       },
       restart: () => this.#watched(() => this.#restart()),
-      after: () => this.#commands("after", this.#folder),
+      after: () => this.#commands("after", deployment.release),
       gate: () => this.#watched(() => this.#gate()),
       promote: () => this.#watched(() => this.#promote()),
       clean: () => removeOld(this.#context, releases, this.#run.say),
@@ -115,7 +116,9 @@ export class DeploySteps {
         this.#context.rollbacks.settleDeployment("taken-back");
       },
       "restart-back": () => this.#restartBack(),
-      "after-back": () => (deployment.target === undefined ? Promise.resolve() : this.#commands("after", current)),
+      "after-back": async () => {
+        if (deployment.target !== undefined) await this.#commands("after", deployment.before ?? deployment.target);
+      },
       discard: () => removeRelease(this.#folder),
     };
   }
@@ -160,17 +163,25 @@ export class DeploySteps {
     }
   }
 
-  async #commands(step: "prepare" | "before" | "after", cwd: string): Promise<void> {
-    for (const command of this.#run.releases[step]) await this.#command(step, command, cwd);
+  /** `release`: the one that the commands are for, which has its id as its name, or where the link has led before. */
+  async #commands(step: "prepare" | "before" | "after", release: string): Promise<void> {
+    const { current, folder } = this.#run.releases;
+    const place = isReleaseId(release) ? join(folder, release) : resolve(dirname(current), release);
+    const env = { PROCMAN_RELEASE: release, PROCMAN_RELEASE_FOLDER: place };
+    for (const command of this.#run.releases[step]) await this.#command(step, command, env);
   }
 
-  async #command(step: string, { line, timeoutMs }: Command, cwd: string): Promise<void> {
-    const { deployment, signal, say } = this.#run;
+  async #command(
+    step: string,
+    { line, timeoutMs }: Command,
+    env: { readonly PROCMAN_RELEASE: string; readonly PROCMAN_RELEASE_FOLDER: string },
+  ): Promise<void> {
+    const { signal, say } = this.#run;
     const spec = this.#model;
     if (spec === undefined) throw new Error(`there is no process of the release, as whose user "${line}" could run`);
     say(`+ ${line}`);
     const output = new OutputLines(say);
-    const env = { PROCMAN_RELEASE: deployment.release, PROCMAN_RELEASE_FOLDER: this.#folder };
+    const cwd = env.PROCMAN_RELEASE_FOLDER;
     try {
       await this.#context.exec.run(spec, { line, cwd, env, timeoutMs, signal }, (chunk) => output.add(chunk));
     } catch (error) {
@@ -361,6 +372,8 @@ export async function contentsFor(
   { folder: own, current }: ReleasesSpec,
 ): Promise<{ readonly entries: readonly Entry[]; readonly bytes: number }> {
   const without = [own, current, specs.config.stateDir, dirname(specs.config.stateDir)].map(realPlace);
+  if (folder !== undefined && realpathSync(folder) === without[0])
+    throw new Error('it is the folder of the releases; "procman rollback ID" puts one of them in use');
   const entries =
     folder === undefined
       ? await (await archives()).contentsOfArchive(tarball)

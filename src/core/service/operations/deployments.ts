@@ -17,7 +17,7 @@ import type { StoredDeployment } from "../../releases/deployment-store.ts";
 import { currentRelease, isReleaseId, pidsIn, releaseIds } from "../../releases/release-folder.ts";
 import { removeUpload } from "../../releases/upload-path.ts";
 import type { Subsystem } from "../subsystem.ts";
-import { DeployRequests } from "./deploy-request.ts";
+import { DeployRequests, refusing } from "./deploy-request.ts";
 import { type DeployContext, DeploySteps, stepText } from "./deploy-steps.ts";
 import { DeploymentJournal, deployRefused as refused } from "./deployment-journal.ts";
 import { Leftovers } from "./leftover-releases.ts";
@@ -79,7 +79,7 @@ export class Deployments implements Subsystem {
   async #deploy(order: DeployOrder, caller: Caller, restores: StoredDeployment["restores"]): Promise<DeploymentRecord> {
     const releases = releasesOf(this.#context, "deploy");
     this.#checkRight(order, caller);
-    this.#checkFree();
+    this.#checkFree(refusing(order));
     this.#isPreparing = caller;
     try {
       await this.#leftovers.removal;
@@ -143,7 +143,7 @@ export class Deployments implements Subsystem {
   ): Promise<(Pick<RollbackRecord, "rollbackTo"> & { readonly release: string }) | undefined> {
     const { store } = this.#context.history;
     if (to !== undefined && isReleaseId(to)) return { release: to };
-    if (to !== undefined && /^\d+$/.test(to)) {
+    if (to === "previous" || (to !== undefined && /^\d+$/.test(to))) {
       const { number, entry } = entryNamed(to, store);
       return entry.release === undefined ? undefined : { release: entry.release, rollbackTo: number };
     }
@@ -187,7 +187,7 @@ export class Deployments implements Subsystem {
   }
 
   /** @throws {ProcmanError} `deploy-running`, `deploy-refused` */
-  #checkFree(): void {
+  #checkFree(refused: ReturnType<typeof refusing>): void {
     if (this.#isPreparing !== undefined)
       throw refused(`another one is being checked for ${callerText(this.#isPreparing)}`, "deploy-running");
     const { number, release, progress, time, ...by } = this.#journal.latest ?? {};

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { HistoryDiff, HistoryEntry } from "../../../core/contract/history-record.ts";
-import { changeText, requesterText, resultText } from "../../../core/contract/history-words.ts";
+import { changeText, hunkPlace, requesterText, resultText } from "../../../core/contract/history-words.ts";
 import { useApp, useNow } from "../parts/app-context.ts";
 import { Moment } from "../parts/moments.tsx";
 import { ScrollArea } from "../parts/scroll-area.tsx";
@@ -73,10 +73,10 @@ function DiffView({ diff: { from, to, files } }: { readonly diff: HistoryDiff })
         <ScrollArea key={file} name={`Changes of ${file} from ${from} to ${to}`} className="lines">
           <pre class="diff">
             {`${file}${change === "changed" ? "" : ` (${change})`}\n`}
-            {hunks.flatMap(({ fromLine, toLine, lines }) => [
-              <span key={`${fromLine} ${toLine}`} class="place">{`@@ -${fromLine} +${toLine} @@\n`}</span>,
-              ...lines.map((line, index) => (
-                <span key={`${fromLine} ${toLine} ${index}`} class={CLASSES[line.charAt(0)]}>{`${line}\n`}</span>
+            {hunks.flatMap((hunk) => [
+              <span key={hunkPlace(hunk)} class="place">{`${hunkPlace(hunk)}\n`}</span>,
+              ...hunk.lines.map((line, index) => (
+                <span key={`${hunkPlace(hunk)} ${index}`} class={CLASSES[line.charAt(0)]}>{`${line}\n`}</span>
               )),
             ])}
           </pre>

@@ -2,7 +2,7 @@
 import { compact } from "../../../core/base/compact.ts";
 import { boolean, integer, list, object, openObject, optional, string, time } from "../../../core/base/schema.ts";
 import type { HistoryDiff, HistoryEntry } from "../../../core/contract/history-record.ts";
-import { changeText, requesterText, resultText } from "../../../core/contract/history-words.ts";
+import { changeText, hunkPlace, requesterText, resultText } from "../../../core/contract/history-words.ts";
 import { READS, type Tool, tool } from "../tool.ts";
 import { timeoutSeconds } from "../tool-fields.ts";
 import { cutTo, harmless, UNTRUSTED } from "../untrusted.ts";
@@ -93,8 +93,8 @@ const diffTool = tool({
   },
 });
 
-function linesIn({ fromLine, toLine, lines }: HistoryDiff["files"][number]["hunks"][number]): readonly string[] {
-  return [`@@ -${fromLine} +${toLine} @@`, ...lines.map(harmless)];
+function linesIn(hunk: HistoryDiff["files"][number]["hunks"][number]): readonly string[] {
+  return [hunkPlace(hunk), ...hunk.lines.map(harmless)];
 }
 
 function textOf({ files }: HistoryDiff): string {
