@@ -28,6 +28,8 @@ function buildIn(folder: string): string {
     mkdirSync(join(build, place), { recursive: true });
   writeFileSync(join(build, "bin/it's"), "run\n");
   chmodSync(join(build, "bin/it's"), 0o755);
+  // To rsync the first two could be comments, to tar the third an option.
+  for (const name of ["#notes", ";notes", "-rf", " blank\nline"]) writeFileSync(join(build, name), name);
   writeFileSync(join(build, "@big"), Buffer.alloc(300_000, "abc"));
   for (const left of [".git/config", ".procman/x/notes", "releases/20261127-231500/old"])
     writeFileSync(join(build, left), "");
@@ -83,6 +85,10 @@ for (const way of ["rsync", "tar"] as const)
     });
     assert.equal(path, join(server.stateHome, "procman/uploads/r1/folder"));
     assert.deepEqual(readdirSync(path, { recursive: true }).sort(), [
+      " blank\nline",
+      "#notes",
+      "-rf",
+      ";notes",
       "@big",
       "bin",
       "bin/it's",

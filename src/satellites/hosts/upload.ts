@@ -178,7 +178,8 @@ async function sendByRsync({ host, load, path, options }: Sending, folder: strin
     ...["-e", sshWords(host, mayPrompt).join(" "), "--", `${folder}/`, `${target}:${path}/`],
   ];
   const child = spawn("rsync", words, { stdio: ["pipe", "pipe", "pipe"] });
-  const list = Readable.from(load.entries.map((entry) => `${entry.path}\0`));
+  // Without the folder in front, rsync takes a line that begins with "#" or ";" as a comment.
+  const list = Readable.from(load.entries.map((entry) => `./${entry.path}\0`));
   await sent(child, { host, path, signal, input: list });
 }
 
