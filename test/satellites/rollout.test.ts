@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { HistoryEntry } from "../../src/core/contract/history-record.ts";
@@ -63,7 +64,8 @@ test("bad input is refused before anything is done", async (context) => {
   const { run, add, folder, a } = await hostsWith(context, [WEB]);
   const before = await pidOf(a, "web");
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
-    [["restart", "wbe", "--host", "@web"], 1, /Did you mean "web"/],
+    [["restart", "wbe", "--host", "@web"], 1, /^procman: a: .*Did you mean "web"/],
+    [["rollback", "99", "--host", "@web"], 1, /^procman: [abc]: Cannot find entry 99 in the history: it has only 1/],
     [["restart", "web", "--host", "@web", "--on-failure", "rollback"], 64, /a restart leaves nothing to go back to/],
     [["restart", "web", "--host", "@web", "--batch", "0"], 64, /Allowed: a whole number from 1, or a percentage/],
     [["restart", "web", "--host", "a", "--batch", "2"], 64, /Cannot use --batch with one host/],
@@ -100,7 +102,7 @@ test("bad input is refused before anything is done", async (context) => {
   assert.equal((await run("restart", "web", "--host", "a,b")).code, 0, "what was held is free again");
 });
 
-test("stop, start, block and unblock go over the hosts; a start that fails stops the rollout", async (context) => {
+test("stop, start, block, unblock, disable and enable go over the hosts; a start that fails stops the rollout", async (context) => {
   const { run, b, hosts } = await hostsWith(context, [WEB, { id: "bad", cmd: "exit 3", restart: "never" }]);
   const pids = () => Promise.all(hosts.map((host) => pidOf(host, "web")));
   const rolled = async (...args: readonly string[]): Promise<void> => {
@@ -117,6 +119,12 @@ test("stop, start, block and unblock go over the hosts; a start that fails stops
   await rolled("unblock", "web");
   assert.equal((await procman(b.folder, ["start", "web"])).code, 0);
   const running = await pidOf(b, "web");
+  await rolled("disable", "web");
+  const isDisabled = () => Promise.all(hosts.map(async (host) => (await processesOf(host))[0]?.disabled === true));
+  assert.deepEqual(await isDisabled(), [true, true, true]);
+  assert.equal(await pidOf(b, "web"), running, "what runs goes on");
+  await rolled("enable", "web");
+  assert.deepEqual(await isDisabled(), [false, false, false]);
   await rolled("start", "web");
   const started = await pids();
   assert.ok(started.every((pid) => pid !== undefined));
@@ -339,6 +347,9 @@ test("the client is killed at each step, and another one continues", async (cont
   const lines = (): readonly string[] => (existsSync(log) ? readFileSync(log, "utf8").trim().split("\n") : []);
   let args = ["restart", "web", "--host", "@web", "--drain-command", command];
   const steps = NAMES.flatMap((name) => [`${name} drain`, `${name} ready`]);
+  const killed: (number | undefined)[] = [];
+  const left = (): number =>
+    readdirSync(tmpdir()).filter((name) => killed.some((pid) => name.startsWith(`procman-rollout-${pid}-`))).length;
   for (const step of steps) {
     writeFileSync(stuck, `${step}\n`);
     const seen = lines().length;
@@ -348,10 +359,18 @@ test("the client is killed at each step, and another one continues", async (cont
     child.kill("SIGKILL");
     await ended;
     rmSync(stuck);
+    killed.push(child.pid);
+    assert.equal(left(), 1, "what the killed ones before have left was removed");
     args = ["rollout", "continue", "--drain-command", command];
   }
+  const status = await run("rollout");
+  assert.match(
+    status.out,
+    /\nIf its client has ended, "procman rollout continue (\S+)" goes on, and "procman rollout abort \1" ends it\.\n$/,
+  );
   const last = await run(...args);
   assert.equal(last.code, 0, last.err);
+  assert.equal(left(), 0);
   // The command that was cut off runs once more.
   assert.deepEqual(
     lines(),

@@ -1,4 +1,4 @@
-/** Why a host that takes part in a rollout refuses another one: as it says itself, and as a client says that asks before an upload. */
+/** Why a host refuses to take part in a rollout: as it says itself, and as a client says that asks before an upload. */
 import { ProcmanError } from "../base/errors.ts";
 import { callerText } from "./control.ts";
 import type { RolloutRecord } from "./rollout-record.ts";
@@ -10,4 +10,9 @@ export function rolloutRunning({ id, action, hosts, time, by, ...caller }: Rollo
     "rollout-running",
     `Cannot begin a rollout: ${host} takes part in rollout ${id} (${action.kind} on ${hosts.join(", ")}) of ${who} since ${time}; "procman rollout status ${id}" shows it, continue or abort end it`,
   );
+}
+
+/** Two names of one host. */
+export function sameProcmanText(one: string, other: string): string {
+  return `${one} and ${other} are the same procman, and it would be done there twice; "procman host remove ${other}" forgets that name`;
 }

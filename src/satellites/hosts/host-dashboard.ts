@@ -1,7 +1,6 @@
 /** `procman dashboard --host`: the dashboards of other machines, as long as the command runs. */
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { showLink } from "../../cli/output/dashboard-link.ts";
 import { withProgress } from "../../cli/output/progress.ts";
@@ -11,6 +10,7 @@ import { printable } from "../../core/base/printable.ts";
 import type { HostList, HostSummary } from "../../core/contract/host-links.ts";
 import { dashboardFiles } from "../../core/http/dashboard-files.ts";
 import { CODE_SECONDS } from "../../core/http/sign-in-codes.ts";
+import { clientFolder } from "./client-folder.ts";
 import { HostGateway, unknown } from "./host-gateway.ts";
 import { summaryOf } from "./host-summary.ts";
 import { type HostUpstream, upstreamTo } from "./host-upstream.ts";
@@ -21,7 +21,7 @@ type HostDashboardOptions = { readonly scope: string | undefined; readonly open:
 
 /** Ends by Ctrl-C. @throws {ProcmanError} `usage`; `service-down`: no machine answers */
 export async function showHosts(names: string, { scope, open }: HostDashboardOptions): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "procman-hosts-"));
+  const folder = clientFolder("hosts");
   const upstreams = hostsNamed(names).map((host, index) => upstreamTo(host, join(folder, `${index}.sock`), { scope }));
   const gateways = new Map<HostUpstream, HostGateway>();
   try {

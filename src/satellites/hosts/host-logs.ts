@@ -1,6 +1,5 @@
 /** `procman logs` of several machines: merged by time or, followed, as they come. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkAnswer } from "../../client/connection/checked-answer.ts";
@@ -10,6 +9,7 @@ import type { SendRequest } from "../../client/transport.ts";
 import { EXIT, ProcmanError, reasonOf } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
 import type { LogEntry, LogItem, ProcessRecord } from "../../core/contract/records.ts";
+import { clientFolder } from "./client-folder.ts";
 import { clientTo, upstreamTo } from "./host-upstream.ts";
 
 /** Pause before a machine that was lost is asked once more. Milliseconds. */
@@ -62,7 +62,7 @@ type HostEntry = { readonly host: string; readonly entry: LogEntry };
 
 /** Ends the connections afterwards. @throws {ProcmanError} `usage` */
 export async function withHostLogs(names: string, work: (logs: readonly HostLog[]) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "procman-logs-"));
+  const folder = clientFolder("logs");
   const parts = hostsNamed(names).map((host, index) => {
     const upstream = upstreamTo(host, join(folder, `${index}.sock`), { isCommand: true });
     const { name, url } = host;

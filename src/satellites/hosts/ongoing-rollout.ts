@@ -1,6 +1,5 @@
 /** A rollout that is under way: how it is carried to its end, goes on by another client, is aborted and shown. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { untilLeft, withProgress } from "../../cli/output/progress.ts";
 import { allHosts, hostsNamed, type NamedHost } from "../../client/connection/host-file.ts";
@@ -8,6 +7,7 @@ import { ProcmanError, reasonOf } from "../../core/base/errors.ts";
 import { printable, printableJson } from "../../core/base/printable.ts";
 import type { RolloutOrder, RolloutRecord } from "../../core/contract/rollout-record.ts";
 import { actionText } from "../../core/contract/rollout-words.ts";
+import { clientFolder } from "./client-folder.ts";
 import { drainFor } from "./drain-command.ts";
 import { RolledHost } from "./rolled-host.ts";
 import { drive } from "./rollout-driver.ts";
@@ -83,6 +83,10 @@ export async function showRollout(names: string | undefined, id: string | undefi
     const text = `Rollout ${first.id}: ${whatText(first)}, since ${first.time}, by ${who}.`;
     const lost = missing.map(({ name, why }) => ({ name, record: undefined, lost: why }));
     process.stdout.write(`${printable(text)}\n${rolloutTable([...hosts, ...lost])}\n`);
+    if (records.some(({ ended }) => ended === undefined))
+      process.stdout.write(
+        `If its client has ended, "procman rollout continue ${first.id}" goes on, and "procman rollout abort ${first.id}" ends it.\n`,
+      );
   });
 }
 
@@ -97,7 +101,7 @@ export async function withHosts(
   { hostTimeout = HOST_TIMEOUT_SECONDS }: RolloutOptions,
   work: (hosts: readonly RolledHost[]) => Promise<void>,
 ): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "procman-rollout-"));
+  const folder = clientFolder("rollout");
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", remove);
   const hosts = named.map((host, index) => new RolledHost(host, join(folder, `${index}.sock`), hostTimeout * 1_000));

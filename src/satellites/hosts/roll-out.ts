@@ -3,10 +3,10 @@ import { hostname, userInfo } from "node:os";
 import { interruptible, withProgress } from "../../cli/output/progress.ts";
 import { addressIn } from "../../client/connection/host-address.ts";
 import { hostsNamed } from "../../client/connection/host-file.ts";
-import { EXIT, ProcmanError } from "../../core/base/errors.ts";
+import { type ErrorCode, EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printable } from "../../core/base/printable.ts";
-import { rolloutRunning } from "../../core/contract/held-rollout.ts";
-import { isChange } from "../../core/contract/plan.ts";
+import { rolloutRunning, sameProcmanText } from "../../core/contract/held-rollout.ts";
+import { isChange, type PlanRecord } from "../../core/contract/plan.ts";
 import { DRAINABLE, NO_WAY_BACK, type RolloutAction, type RolloutOrder } from "../../core/contract/rollout-record.ts";
 import type { StateRecord } from "../../core/contract/state-record.ts";
 import { placeOf } from "./drain-command.ts";
@@ -16,6 +16,9 @@ import type { RolledHost } from "./rolled-host.ts";
 import { type SshHost, sshHost } from "./ssh.ts";
 import { removeUpload, type UploadSource, uploadTo } from "./upload.ts";
 import { withUploadSource } from "./upload-source.ts";
+
+/** Their messages have the host. */
+const SAY_HOST: readonly ErrorCode[] = ["rollout-running", "rollout-refused", "service-down"];
 
 /** Where each upload is. */
 type Uploads = Map<SshHost, string>;
@@ -97,11 +100,7 @@ async function unreachable(hosts: readonly RolledHost[]): Promise<ReadonlyMap<Ro
 function refuseTwin(name: string, { pid, started, configFile, system }: StateRecord, names: Map<string, string>): void {
   const key = JSON.stringify([system.hostname, configFile, pid, started]);
   const twin = names.get(key);
-  if (twin !== undefined)
-    throw new ProcmanError(
-      "rollout-refused",
-      `Cannot begin: ${twin} and ${name} are the same procman, and it would be done there twice; "procman host remove ${name}" forgets that name`,
-    );
+  if (twin !== undefined) throw new ProcmanError("rollout-refused", `Cannot begin: ${sameProcmanText(twin, name)}`);
   names.set(key, name);
 }
 
@@ -222,18 +221,33 @@ function ordersFor(
 }
 
 /** What it would do there. @throws {ProcmanError} if it would be refused */
-async function planOf(host: RolledHost, { kind, order, profile }: RolloutAction): Promise<readonly string[]> {
-  try {
-    if (kind === "deploy" && order !== undefined) return (await host.client.deploy({ ...order, dryRun: true })).lines;
+function planOf({ name, client }: RolledHost, action: RolloutAction): Promise<readonly string[]> {
+  const { kind, order, profile, entry, force = false } = action;
+  return naming(name, async () => {
+    if (kind === "deploy" && order !== undefined) return (await client.deploy({ ...order, dryRun: true })).lines;
+    if (kind === "rollback") {
+      const record = await client.rollback(entry, { dryRun: true, force });
+      const files = record.files.map(({ file, change }) => `${file} would be ${change}`);
+      return [...(record.release === undefined ? planLines(record) : record.remarks), ...files];
+    }
     if (kind !== "reload") return [];
-    const options = profile === undefined ? {} : { profile: profile === "" ? null : profile };
-    const { processes, settings } = await host.client.plan(options);
-    const lines = processes.filter(isChange).map(({ process, action, reason }) => `${process} ${action}: ${reason}`);
-    const all = [...lines, ...settings.map(({ field }) => `${field} has changed`)];
-    return all.length === 0 ? ["nothing has changed"] : all;
+    return planLines(await client.plan(profile === undefined ? {} : { profile: profile === "" ? null : profile }));
+  });
+}
+
+function planLines({ processes, settings }: Pick<PlanRecord, "processes" | "settings">): readonly string[] {
+  const lines = processes.filter(isChange).map(({ process, action, reason }) => `${process} ${action}: ${reason}`);
+  const all = [...lines, ...settings.map(({ field }) => `${field} has changed`)];
+  return all.length === 0 ? ["nothing has changed"] : all;
+}
+
+/** A refusal says which host it is of. @throws {ProcmanError} that of `ask` */
+async function naming<Value>(name: string, ask: () => Promise<Value>): Promise<Value> {
+  try {
+    return await ask();
   } catch (error) {
-    if (error instanceof ProcmanError)
-      throw new ProcmanError(error.code, `${host.name}: ${error.message}`, { cause: error });
+    if (error instanceof ProcmanError && !SAY_HOST.includes(error.code))
+      throw new ProcmanError(error.code, `${name}: ${error.message}`, { cause: error });
     throw error;
   }
 }
@@ -257,7 +271,7 @@ async function hold(hosts: readonly RolledHost[], orders: readonly RolloutOrder[
     for (const host of byName) {
       const order = orders.find((each) => each.host === host.name) as RolloutOrder;
       asked = host;
-      host.record = await host.first((client) => client.joinRollout(order));
+      host.record = await naming(host.name, () => host.first((client) => client.joinRollout(order)));
       held.push(host);
       if (signal.aborted)
         throw new ProcmanError("interrupted", "Cannot begin the rollout: it was stopped; no host has changed");

@@ -187,7 +187,10 @@ function errorText(said: string): string {
   }
 }
 
-/** A connection that makes `socket` of that machine reachable by the path `local`; ends when the child ends. */
+/** Lasts as long as its input, which ends also with a client that was killed; any login shell can run it. */
+const UNTIL_END = "cat >/dev/null";
+
+/** A connection that makes `socket` of that machine reachable by the path `local`; ends when the child ends, or this process. */
 export function forwardSocket(host: SshHost, local: string, socket: string): ChildProcess {
   const options = [
     "ExitOnForwardFailure=yes",
@@ -196,7 +199,6 @@ export function forwardSocket(host: SshHost, local: string, socket: string): Chi
     "ServerAliveInterval=15",
   ];
   const forward = [
-    "-N",
     "-T",
     "-L",
     `${local}:${socket}`,
@@ -204,7 +206,7 @@ export function forwardSocket(host: SshHost, local: string, socket: string): Chi
     "BatchMode=yes",
     ...options.flatMap((option) => ["-o", option]),
   ];
-  return startSsh(host, forward, { stdio: PIPES });
+  return startSsh(host, forward, { command: UNTIL_END, stdio: ["pipe", "pipe", "pipe"] });
 }
 
 /** As `sh` of that machine runs it, whatever the login shell is. */

@@ -1,10 +1,11 @@
 /** What is uploaded for a deployment: a folder or an archive of this machine, or a commit, as an archive. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
+import { rmSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { ProcmanError, reasonOf } from "../../core/base/errors.ts";
 import type { DeployOrder } from "../../core/contract/deployment-record.ts";
 import { archiveCommit, commitOf } from "../../core/releases/release-copy.ts";
+import { clientFolder } from "./client-folder.ts";
 import type { UploadSource } from "./upload.ts";
 
 export type PreparedSource = {
@@ -21,7 +22,7 @@ export async function withUploadSource<Result>(
   const machine = hostname();
   if (folder !== undefined) return use({ source: { folder }, label: `${folder} on ${machine}` });
   if (tarball !== undefined) return use({ source: { tarball }, label: `${tarball} on ${machine}` });
-  const place = mkdtempSync(join(tmpdir(), "procman-commit-"));
+  const place = clientFolder("commit");
   try {
     const archive = join(place, "commit.tar");
     const commit = await archived(ref, repository, archive);

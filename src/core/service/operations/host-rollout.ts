@@ -6,7 +6,7 @@ import { compact } from "../../base/compact.ts";
 import { ProcmanError, reasonOf } from "../../base/errors.ts";
 import type { Caller, Control, DeploymentQuery } from "../../contract/control.ts";
 import type { DeployOrder } from "../../contract/deployment-record.ts";
-import { rolloutRunning } from "../../contract/held-rollout.ts";
+import { rolloutRunning, sameProcmanText } from "../../contract/held-rollout.ts";
 import {
   NO_WAY_BACK,
   ROLLED_SCOPES,
@@ -233,10 +233,7 @@ function checkOrder({ action, host, hosts, onFailure }: RolloutOrder): void {
 /** The same again, or why not. @throws {ProcmanError} `rollout-running`, `rollout-refused` */
 function joinedAlready(held: RolloutRecord, { id, host }: RolloutOrder): RolloutRecord {
   if (held.id === id && held.host === host) return held;
-  if (held.id === id)
-    throw refused(
-      `${held.host} and ${host} are the same procman, and it would be done there twice; "procman host remove ${host}" forgets that name`,
-    );
+  if (held.id === id) throw refused(sameProcmanText(held.host, host));
   throw rolloutRunning(held, host);
 }
 
