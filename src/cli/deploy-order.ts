@@ -3,10 +3,11 @@ import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { ProcmanError } from "../core/base/errors.ts";
-import { type DeployOrder, REF_PATTERN } from "../core/contract/deployment-record.ts";
+import type { DeployOrder } from "../core/contract/deployment-record.ts";
 import { startFolder } from "../core/os/start-folder.ts";
 
-const REF = new RegExp(REF_PATTERN);
+/** Git has no such name. */
+const NO_REF = /^-|[\p{Cc} ]/u;
 const ARCHIVE = /\.(?:tar|tgz|tar\.\w+)$/;
 
 type Options = { readonly host?: string | undefined; readonly onHost?: boolean };
@@ -33,7 +34,7 @@ function orderHere(source: string, remedy: string): DeployOrder {
         "usage",
         `Cannot deploy "${source}": it is a folder and a name in Git; write "./${source}" or "${ref}"`,
       );
-    if (ARCHIVE.test(source) || !isPlain || !REF.test(source))
+    if (ARCHIVE.test(source) || !isPlain || NO_REF.test(source))
       throw new ProcmanError("deploy-refused", `Cannot deploy: there is no ${path}${remedy}`);
     return { ref: source, repository: folder };
   }

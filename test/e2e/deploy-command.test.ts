@@ -168,10 +168,7 @@ test("a release that doesn't come up is taken back, with its last lines; the fir
   );
   assert.equal((await deploy(home, build(home, "one"))).code, 0);
   const first = await procman(folder, ["rollback"]);
-  assert.match(
-    first.err,
-    /Cannot roll back: the last change was release \S+, and there was none before it/,
-  );
+  assert.match(first.err, /Cannot roll back: the last change was release \S+, and there was none before it/);
   const one = readlinkSync(join(folder, "current")).replace("releases/", "");
   const { code, out } = await deploy(home, build(home, "two", bad));
   assert.equal(code, 1);

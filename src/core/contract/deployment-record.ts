@@ -30,16 +30,13 @@ const path = (description: string) => optional(string({ pattern: "^/[^\\u0000]*$
 /** In the order of the names that a command takes. */
 export const RELEASE_SOURCES = ["folder", "tarball", "ref", "release"] as const;
 
-/** Neither an option nor a name with blanks. */
-export const REF_PATTERN = "^[^\\u0000-\\u0020\\u007f-][^\\u0000-\\u0020\\u007f]*$";
-
 export const DEPLOY_ORDER = object(
   {
     folder: path("Absolute path of a folder, whose content is copied."),
     tarball: path("Absolute path of an archive of `tar`, also compressed by gzip."),
     ref: optional(
       string({
-        pattern: REF_PATTERN,
+        pattern: "^[^\\u0000-\\u0020\\u007f-][^\\u0000-\\u0020\\u007f]*$",
         maxLength: 250,
         description: "A commit, tag or branch of `repository`.",
       }),

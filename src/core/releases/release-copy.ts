@@ -90,7 +90,7 @@ export async function commitOf(ref: string, repository: string): Promise<string>
     return (await git(repository, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`])).trim();
   } catch (error) {
     const { message } = error as Error;
-    const kind = /expected commit type, but .* to (\w+) type/.exec(message)?.[1];
+    const kind = / dereferences to (blob|tree) type/.exec(message)?.[1];
     if (kind !== undefined) throw new Error(`"${ref}" in ${repository} is a ${kind}; allowed: a commit, tag or branch`);
     if (message === "") throw new Error(`there is no commit, tag or branch "${ref}" in ${repository}`);
     if (!message.startsWith("not a git repository")) throw error;
