@@ -161,7 +161,7 @@ test("included files with changes that Git has not committed need --force; of th
   assert.equal(fileIn(home, "conf.d/web.json"), part(1_002));
   const forced = await procman(folder, ["rollback", "--force"]);
   assert.equal(forced.code, 0, forced.err);
-  assert.match(forced.err, /procman\.json has changes that are not committed; its text of before is in/);
+  assert.match(forced.err, /procman\.json has changes that are not committed; its text of before stays in/);
   assert.deepEqual(
     [fileIn(home, "conf.d/web.json"), fileIn(home, "conf.d/web.json.before-rollback")],
     [part(1_001), part(1_002)],

@@ -368,9 +368,16 @@ test("the client is killed at each step, and another one continues", async (cont
     status.out,
     /\nIf its client has ended, "procman rollout continue (\S+)" goes on, and "procman rollout abort \1" ends it\.\n$/,
   );
+  const [first] = hosts;
+  const there = await procman(first?.folder ?? "", ["status"]);
+  assert.match(
+    there.out,
+    /\nIt takes part in rollout \S+ of \S+@\S+ since \S+; where it is in the list of hosts, "procman rollout/,
+  );
   const last = await run(...args);
   assert.equal(last.code, 0, last.err);
   assert.equal(left(), 0);
+  assert.doesNotMatch((await procman(first?.folder ?? "", ["status"])).out, /rollout/);
   // The command that was cut off runs once more.
   assert.deepEqual(
     lines(),

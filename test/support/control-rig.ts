@@ -176,7 +176,7 @@ export function controlRig() {
       releases: () => [],
       rollback: async () => undefined,
     },
-    rollout: { rollout: async () => ROLLED, join: async () => ROLLED, step: async () => ROLLED },
+    rollout: { mark: undefined, rollout: async () => ROLLED, join: async () => ROLLED, step: async () => ROLLED },
     events: reporting,
     metrics: reporting,
     incidents: reporting,

@@ -5,6 +5,7 @@ import { mayBeSeveral } from "../../client/connection/host-file.ts";
 import { processesOfAll } from "../../client/connection/procman-list.ts";
 import { EXIT, ProcmanError } from "../../core/base/errors.ts";
 import { printableJson, printableLine } from "../../core/base/printable.ts";
+import { hostTime } from "../../core/base/time-stamp.ts";
 import { isCollective, selectorsIn } from "../../core/contract/groups.ts";
 import type { PluginRecord } from "../../core/contract/plugin-record.ts";
 import { allRun } from "../../core/contract/process-health.ts";
@@ -45,7 +46,7 @@ async function status(ids: readonly string[], { json, check = false, ...target }
   const place = targetPlace(target);
   if ("stateDir" in place) reportPlace(place, target);
   const control = await connect(target, place);
-  const [all, { plugins = [], profile, unapplied, configFile = "" }] = await Promise.all([
+  const [all, { plugins = [], profile, unapplied, rollout, configFile = "" }] = await Promise.all([
     control.processes(),
     json || ids.length > 0 ? NO_STATE : control.state(),
   ]);
@@ -55,6 +56,7 @@ async function status(ids: readonly string[], { json, check = false, ...target }
   if (!doAllRun(all, ids, check)) process.exitCode = EXIT.notRunning;
   for (const line of pluginLines(plugins)) process.stdout.write(`${printableLine(line)}\n`);
   if (unapplied !== undefined) process.stdout.write(`${unappliedLine(unapplied, configFile, target)}\n`);
+  if (rollout !== undefined) process.stdout.write(`${printableLine(heldText(rollout))}\n`);
 }
 
 /** @throws {ProcmanError} those of `showSeveral`; `usage`: an unknown machine */
@@ -130,6 +132,11 @@ function doAllRun(records: readonly ProcessRecord[], ids: readonly string[], che
     areNamedUp &&
     ((ids.length > 0 && collective.length === 0) || allRun(selected(records, collective), { named: false, checks }))
   );
+}
+
+function heldText({ id, by, time }: NonNullable<StateRecord["rollout"]>): string {
+  const who = by === undefined ? "" : ` of ${by}`;
+  return `It takes part in rollout ${id}${who} since ${hostTime(Date.parse(time))}; where it is in the list of hosts, "procman rollout status ${id}" shows it, and "procman rollout abort ${id}" ends it.`;
 }
 
 /** The file isn't what runs, as systemctl says of its units. */

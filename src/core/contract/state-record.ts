@@ -14,6 +14,7 @@ import {
 import { PART, type PartRecord } from "./part-record.ts";
 import type { PluginRecord } from "./plugin-record.ts";
 import type { MemoryRecord, Status } from "./records.ts";
+import { ROLLED_BY, type RolloutMark } from "./rollout-mark.ts";
 
 /** The machine. */
 export type SystemRecord = {
@@ -58,6 +59,8 @@ export type StateRecord = {
   readonly unapplied?: "changes" | "invalid";
   /** Absent: there was none since procman was started. */
   readonly lastReload?: ReloadRecord;
+  /** Absent: it takes part in no rollout over several hosts. */
+  readonly rollout?: RolloutMark & { readonly time: string };
   /** Absent: no API is reachable. */
   readonly api?: { readonly hostname: string; readonly port: number };
   /** How long the log and the metrics are stored; 0: not at all. */
@@ -127,6 +130,16 @@ export const STATE = schemaFor<StateRecord>(
       }),
     ),
     lastReload: optional(RELOAD),
+    rollout: optional(
+      schemaFor<NonNullable<StateRecord["rollout"]>>(
+        {
+          id: string({ description: "Its id, the same on all hosts." }),
+          by: ROLLED_BY,
+          time: time({ description: "When it began." }),
+        },
+        { description: "The rollout over several hosts that it takes part in; absent: none." },
+      ),
+    ),
     api: optional(
       schemaFor<NonNullable<StateRecord["api"]>>(
         { hostname: string({ description: "Address." }), port: integer({ description: "Port." }) },

@@ -145,10 +145,10 @@ test("a text that has changed on disk, or is gone, is said with its file; the sa
   const [main, included] = historyDetail("1", store).files;
   assert.deepEqual([main?.problem, included?.text], ["its content has changed since it was kept", "other"]);
   rmSync(path);
-  assert.deepEqual(historyDetail("1", store).files[0]?.problem, "no such file or directory");
+  assert.equal(historyDetail("1", store).files[0]?.problem, `its text, ${path}, is gone`);
   await assert.rejects(historyDiff(store, "1", "1"), {
     code: "history-damaged",
-    message: "Cannot read /srv/procman.jsonc of entry 1 of the history: no such file or directory",
+    message: `Cannot read /srv/procman.jsonc of entry 1 of the history: its text, ${path}, is gone`,
   });
   store.add(entry(), textsOf("one"));
   assert.equal(historyDetail("1", store).files[0]?.text, "one");

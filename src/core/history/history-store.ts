@@ -1,6 +1,6 @@
 /** The configurations that were applied, on disk: entries in `STATE/history/`, their texts by content below `texts/`. */
 import { createHash } from "node:crypto";
-import { readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isNotFound, reasonOf } from "../base/errors.ts";
 import { enumeration, integer, list, literal, openObject, optional, string, type TypeOf } from "../base/schema.ts";
@@ -97,7 +97,9 @@ export class HistoryStore {
 
   /** @throws Error with the problem */
   textOf(hash: string): string {
-    const bytes = readFileSync(join(this.#texts, hash));
+    const path = join(this.#texts, hash);
+    if (!existsSync(path)) throw new Error(`its text, ${path}, is gone`);
+    const bytes = readFileSync(path);
     if (hashOf(bytes) !== hash) throw new Error("its content has changed since it was kept");
     return bytes.toString("utf8");
   }

@@ -44,7 +44,7 @@ export async function remarksOn(
     if (problem === undefined) continue;
     if (file !== main && !force)
       refuse(`${file}, which the configuration includes, ${problem}; add --force to replace it anyway`);
-    remarks.push(`${basename(file)} ${problem}; its text of before is in ${copy}`);
+    remarks.push(`${basename(file)} ${problem}; its text of before stays in ${copy}`);
   }
   return remarks;
 }

@@ -40,7 +40,7 @@ export type ControlPorts = Pick<Services, "link" | "specs" | "supervisor"> & {
   readonly actions: Pick<Actions, "act">;
   readonly reloads: Pick<Reloads, "plan" | "checkedPlan" | "reload" | "replacePort" | "unapplied" | "lastReload">;
   readonly rollbacks: Pick<Rollbacks, "rollback">;
-  readonly rollout: Pick<HostRollout, "rollout" | "join" | "step">;
+  readonly rollout: Pick<HostRollout, "rollout" | "mark" | "join" | "step">;
   readonly deployments: Pick<Deployments, "deploy" | "deployment" | "releases" | "rollback">;
   readonly spawner: Pick<KeeperSpawner, "signal">;
   readonly scaler: Pick<Scaler, "scale">;

@@ -63,12 +63,13 @@ function refused(what: string): Promise<never> {
   return Promise.reject(new ProcmanError("scope-missing", `Cannot ${what}: the token is limited to some processes`));
 }
 
-/** Plugins watch all processes; a reload may name any of them. */
-function withoutOthers<State extends { readonly plugins?: unknown; readonly lastReload?: unknown }>({
+/** Plugins watch all processes; a reload may name any of them, a rollout is of others. */
+function withoutOthers<State extends { readonly [Name in "plugins" | "lastReload" | "rollout"]?: unknown }>({
   plugins: _plugins,
   lastReload: _lastReload,
+  rollout: _rollout,
   ...state
-}: State): Omit<State, "plugins" | "lastReload"> {
+}: State): Omit<State, "plugins" | "lastReload" | "rollout"> {
   return state;
 }
 

@@ -1,4 +1,5 @@
 /** `Control` in process: what API and plugins call. */
+import { compact } from "../base/compact.ts";
 import { ProcmanError } from "../base/errors.ts";
 import { definitionRecordOf, unappliedBy } from "../config/definitions.ts";
 import { isNamed } from "../config/run-selection.ts";
@@ -108,9 +109,9 @@ class ServiceControl implements Control {
   }
 
   async state(): Promise<StateRecord> {
-    const { status, reloads } = this.#ports;
+    const { status, reloads, rollout } = this.#ports;
     const { unapplied, lastReload } = reloads;
-    return { ...status(this.#processes), ...(unapplied && { unapplied }), ...(lastReload && { lastReload }) };
+    return { ...status(this.#processes), ...compact({ unapplied, lastReload, rollout: rollout.mark }) };
   }
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {

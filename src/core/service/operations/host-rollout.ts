@@ -16,6 +16,7 @@ import {
   type RolloutRecord,
   type RolloutStep,
 } from "../../contract/rollout-record.ts";
+import type { StateRecord } from "../../contract/state-record.ts";
 import { isAllowed } from "../../contract/token-claims.ts";
 import { failpoint } from "../../os/failpoint.ts";
 import { afterStep, carriedOut, type HostRolloutState } from "../../releases/rollout-machine.ts";
@@ -73,6 +74,12 @@ export class HostRollout implements Subsystem {
       await this.#news.next({ waitSeconds, ...(signal && { signal }) });
     if (this.#stored === undefined) throw unknown("this host has taken part in none");
     return this.#stored.record;
+  }
+
+  /** The one that it takes part in now. */
+  get mark(): StateRecord["rollout"] {
+    const { id, by, time } = this.#held ?? {};
+    return id === undefined || time === undefined ? undefined : compact({ id, by, time });
   }
 
   /** @throws {ProcmanError} `rollout-running`, `rollout-refused`, `scope-missing`, those of `Control.process` */

@@ -127,7 +127,7 @@ function watched(
     actions,
     history: new HistoryStore("/nowhere"),
     rollbacks: { rollback: notAsked },
-    rollout: { rollout: notAsked, join: notAsked, step: notAsked },
+    rollout: { mark: undefined, rollout: notAsked, join: notAsked, step: notAsked },
     deployments: { deploy: notAsked, deployment: notAsked, releases: notAsked, rollback: notAsked },
     reloads: {
       plan: notAsked,
