@@ -161,6 +161,12 @@ export type ScaleRecord = {
   readonly schedule?: string;
   /** When a schedule sets them next. */
   readonly nextSchedule?: string;
+  /** Fewest instances from then on. */
+  readonly nextMin?: number;
+  /** Most instances from then on. */
+  readonly nextMax?: number;
+  /** Time zone of its schedules, if one is configured. */
+  readonly timeZone?: string;
   /** The latest change by load or schedule. */
   readonly last?: { readonly time: string; readonly from: number; readonly to: number; readonly reason: string };
   /** While it needs more instances, and gets none. */

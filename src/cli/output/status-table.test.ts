@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { age, size } from "../../core/base/quantity.ts";
 import type { ProcessRecord } from "../../core/contract/records.ts";
-import { plannedOf } from "../commands/next-command.ts";
+import { nextTable, plannedOf } from "../commands/next-command.ts";
 import { selected } from "../options.ts";
 import { statusTable } from "./status-table.ts";
 
@@ -210,6 +210,36 @@ test("scheduled actions are listed soonest first, also those of a cluster's inst
     { process: "api-2", action: "start", time: "2026-11-21T13:00:00Z" },
     { process: "api-1", action: "terminate", time: "2026-11-21T14:00:00Z" },
   ]);
+});
+
+test("what a schedule sets the size of a cluster to is listed with its time", () => {
+  const scale = { min: 2, max: 8, desired: 2, nextSchedule: "2026-11-21T13:00:00Z" };
+  const bounds = { nextMin: 4, nextMax: 8, timeZone: "Europe/Berlin" };
+  const planned = plannedOf([
+    { ...API, instances: [], scale: { ...scale, ...bounds } },
+    { ...API, instances: [], id: "db", scale: { ...scale, nextMin: 3, nextMax: 3, pinned: true } },
+    { ...API, instances: [], id: "old", scale },
+  ]);
+  const { nextSchedule: time } = scale;
+  assert.deepEqual(planned[0], {
+    process: "api",
+    action: "scale",
+    time,
+    timeZone: "Europe/Berlin",
+    min: 4,
+    max: 8,
+  });
+  assert.deepEqual(
+    nextTable(planned, 200, Date.parse("2026-11-21T12:00:00Z"))
+      .split("\n")
+      .slice(1)
+      .map((line) => line.replace(/^.*in 1 h +/, "").trimEnd()),
+    [
+      "scale to at least 4, at most 8 instances          api",
+      "scale to 3 instances, but not while it is pinned  db",
+      "scale                                             old",
+    ],
+  );
 });
 
 test("durations and sizes have few digits", () => {

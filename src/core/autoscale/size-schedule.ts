@@ -18,12 +18,36 @@ export function mostOf({ max, schedules = [] }: ScaleSpec): number {
 export type ScheduledBounds = SizeBounds & {
   /** The schedule that has set them; absent: none yet. */
   readonly by?: SizeSchedule;
-  /** When one sets them next; milliseconds since 1970. */
-  readonly until?: number;
+  readonly next?: NextBounds;
+};
+
+/** What a schedule sets next. */
+export type NextBounds = SizeBounds & {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly timeZone?: string;
 };
 
 export function boundsAt(bounds: SizeBounds, schedules: readonly SizeSchedule[], wall: number): ScheduledBounds {
-  const { min, max } = bounds;
+  const { by, ...now } = latestAt(bounds, schedules, wall);
+  const times = schedules.flatMap((schedule) => nextTime(schedule, wall) ?? []);
+  const at = Math.min(...times);
+  const then = times.length === 0 ? undefined : latestAt(bounds, schedules, at);
+  const zone = then?.by?.timeZone;
+  return {
+    ...now,
+    ...(by !== undefined && { by }),
+    ...(then !== undefined && {
+      next: { at, min: then.min, max: then.max, ...(zone !== undefined && { timeZone: zone }) },
+    }),
+  };
+}
+
+function latestAt(
+  { min, max }: SizeBounds,
+  schedules: readonly SizeSchedule[],
+  wall: number,
+): SizeBounds & { readonly by: SizeSchedule | undefined } {
   const times = schedules.flatMap((schedule) => {
     const at = latestTime(schedule, wall);
     return at === undefined ? [] : [{ schedule, at }];
@@ -33,12 +57,6 @@ export function boundsAt(bounds: SizeBounds, schedules: readonly SizeSchedule[],
     (best, each) => (best === undefined || each.at >= best.at ? each : best),
     undefined,
   );
-  const next = schedules.flatMap((schedule) => nextTime(schedule, wall) ?? []);
   const by = latest?.schedule;
-  return {
-    min: by?.min ?? min,
-    max: by?.max ?? max,
-    ...(by !== undefined && { by }),
-    ...(next.length > 0 && { until: Math.min(...next) }),
-  };
+  return { min: by?.min ?? min, max: by?.max ?? max, by };
 }

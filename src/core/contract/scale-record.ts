@@ -10,6 +10,9 @@ export const SCALE_RECORD = openObject(
     pinned: optional(literal(true, { description: "It has a number that was asked for by hand." })),
     schedule: optional(string({ description: "The schedule that has set the bounds, as it is written." })),
     nextSchedule: optional(time({ description: "When a schedule sets them next." })),
+    nextMin: optional(integer({ description: "Fewest instances from then on." })),
+    nextMax: optional(integer({ description: "Most instances from then on." })),
+    timeZone: optional(string({ description: "Time zone of its schedules, if one is configured." })),
     last: optional(
       openObject(
         {
@@ -34,6 +37,15 @@ export const SCALE_RECORD = openObject(
   },
   { description: "How a cluster with `scale` is scaled." },
 );
+
+type Bounds = { readonly min?: number | undefined; readonly max?: number | undefined };
+
+/** `at least 4, at most 8 instances`. undefined: an earlier procman doesn't say. */
+export function boundsText({ min, max }: Bounds): string | undefined {
+  if (min === undefined || max === undefined) return undefined;
+  const instances = max === 1 ? "instance" : "instances";
+  return min === max ? `${max} ${instances}` : `at least ${min}, at most ${max} ${instances}`;
+}
 
 /** Bytes that one instance uses on average, by cluster; without clusters of which none runs. */
 export function instanceMemory(records: readonly ProcessRecord[]): ReadonlyMap<string, number> {

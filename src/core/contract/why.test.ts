@@ -303,6 +303,13 @@ test("why: growth that was refused in the last day is counted, and is no end of 
   assert.deepEqual(explain(record, [refused], NOW).slice(1), ["It has not exited yet."]);
 });
 
+test("why: what the next schedule sets the size of a cluster to", () => {
+  const scale = { min: 2, max: 8, desired: 2, nextSchedule: "2026-06-01T18:00:00.000Z" };
+  const last = (more: object): string | undefined => explainCluster({ ...record, scale: { ...scale, ...more } }).at(-1);
+  assert.match(last({ nextMin: 1, nextMax: 1 }) ?? "", /^From 2026-06-01T18:00:00.* on it has 1 instance\.$/);
+  assert.match(last({ nextMin: 4, nextMax: 8 }) ?? "", / on it has at least 4, at most 8 instances\.$/);
+});
+
 test("why: a port for clients that can't be opened, of a process and of a cluster", () => {
   const problem = "the port is in use by python3 (pid 12)";
   const balancer = {

@@ -10,6 +10,7 @@ import { isChange } from "./plan.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
 import { rolloutText } from "./rollout-words.ts";
 import { type Incident, isRunEnd, type RunIncident } from "./run-summary.ts";
+import { boundsText } from "./scale-record.ts";
 import { hasFailed, isAsleep, isRunning, isSkipped } from "./status-sets.ts";
 import { troubleText, whatFollowed } from "./words.ts";
 
@@ -92,7 +93,7 @@ export function explainCluster(
   const { id, scale, instances = [], balancer, sleep } = record;
   const hasTrouble = [balancer?.problem, sleep?.turnedAway, sleep?.busy].some((each) => each !== undefined);
   if (scale === undefined) return record.instances !== undefined && hasTrouble ? [currentState(record)] : [];
-  const { last, refused, pinned, nextSchedule } = scale;
+  const { last, refused, pinned, nextSchedule, nextMin, nextMax } = scale;
   return [
     currentState(record),
     ...(last === undefined ? [] : [`${last.from} -> ${last.to} at ${timeText(last.time)}: ${last.reason}.`]),
@@ -103,7 +104,9 @@ export function explainCluster(
     ...(pinned === undefined
       ? []
       : [`Its load changes nothing while it is pinned: "procman scale ${id} auto" lets it decide again.`]),
-    ...(nextSchedule === undefined ? [] : [`The next schedule sets its bounds at ${timeText(nextSchedule)}.`]),
+    ...(nextSchedule === undefined
+      ? []
+      : [`From ${timeText(nextSchedule)} on it has ${boundsText({ min: nextMin, max: nextMax }) ?? "other bounds"}.`]),
   ];
 }
 

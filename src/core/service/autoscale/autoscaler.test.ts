@@ -314,7 +314,8 @@ test("schedules set the bounds at their times, also when the wall clock jumps", 
     { pattern: "0 18 * * *", timeZone: "UTC" },
   ];
   const { clock, state, log, change, record } = rig({ schedules: morning });
-  assert.equal(record()?.nextSchedule, "2026-01-01T08:00:00.000Z");
+  const { nextSchedule, nextMin, nextMax, timeZone } = record() ?? {};
+  assert.deepEqual([nextSchedule, nextMin, nextMax, timeZone], ["2026-01-01T08:00:00.000Z", 4, 8, "UTC"]);
   clock.advance(1_000);
   assert.equal(state.count, 2);
   clock.jump(8 * 3_600_000);

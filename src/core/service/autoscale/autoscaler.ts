@@ -10,7 +10,13 @@ import {
   scaleStep,
 } from "../../autoscale/scale-controller.ts";
 import { growthText, refusalText, shrinkText } from "../../autoscale/scale-words.ts";
-import { boundsAt, type ScaleSpec, type ScheduledBounds, type SizeBounds } from "../../autoscale/size-schedule.ts";
+import {
+  boundsAt,
+  type NextBounds,
+  type ScaleSpec,
+  type ScheduledBounds,
+  type SizeBounds,
+} from "../../autoscale/size-schedule.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import type { Clock } from "../../base/timer-clock.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
@@ -117,7 +123,7 @@ export class Autoscaler implements Subsystem {
     const known = record.type === "cluster" ? this.#clusters.get(record.id) : undefined;
     if (known === undefined) return record;
     const { bounds, outcome, refusal, spec } = known;
-    const { min, max, until, by } = bounds;
+    const { min, max, next, by } = bounds;
     const count = record.instances?.length ?? 0;
     const isPinned = this.#ports.scaler.isPinned(record.id);
     const decision = this.#ports.scaler.lastDecision(record.id);
@@ -130,7 +136,7 @@ export class Autoscaler implements Subsystem {
         desired: outcome?.desired ?? count,
         ...(isPinned && { pinned: true }),
         ...(by !== undefined && { schedule: by.pattern }),
-        ...(until !== undefined && { nextSchedule: new Date(until).toISOString() }),
+        ...(next !== undefined && nextOf(next)),
         ...(decision !== undefined && { last: decision }),
         ...(refusal !== undefined && {
           refused: { time: new Date(refusal.at).toISOString(), wanted: refusal.wanted, reason: refusal.reason },
@@ -173,7 +179,7 @@ export class Autoscaler implements Subsystem {
       this.#settle(id, cluster, "its load decides nothing now");
       return 0;
     }
-    if (wall < cluster.bounds.since || wall >= (cluster.bounds.until ?? Number.POSITIVE_INFINITY))
+    if (wall < cluster.bounds.since || wall >= (cluster.bounds.next?.at ?? Number.POSITIVE_INFINITY))
       cluster.bounds = this.#boundsOf(cluster.spec);
     const policy = { ...cluster.spec, min: cluster.bounds.min, max: cluster.bounds.max };
     const sample = sampleOf(record, policy.targets, { at, wall, freeBytes });
@@ -248,6 +254,11 @@ export class Autoscaler implements Subsystem {
     const since = this.#clock.wall();
     return { ...boundsAt(spec, spec.schedules ?? [], since), since };
   }
+}
+
+function nextOf({ at, min, max, timeZone }: NextBounds): Partial<NonNullable<ProcessRecord["scale"]>> {
+  const zone = timeZone === undefined ? {} : { timeZone };
+  return { nextSchedule: new Date(at).toISOString(), nextMin: min, nextMax: max, ...zone };
 }
 
 /** The first line alone: the message about a file that isn't valid has more. */
