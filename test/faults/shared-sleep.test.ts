@@ -1,13 +1,14 @@
 /** Parts of procman are killed while a cluster with a shared socket sleeps, wakes and falls asleep: each client is served. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { Agent } from "node:http";
 import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { ProcessRecord } from "../../src/core/contract/records.ts";
 import type { Failpoint } from "../../src/core/os/failpoint.ts";
 import { busyPorts } from "../../src/core/os/listening-ports.ts";
 import { monotonicMs } from "../programs/run-diary.mjs";
-import { ask } from "../support/cluster-rig.ts";
+import { ask, clientOf } from "../support/cluster-rig.ts";
 import { folderFor, pointsIn, startRig, successor } from "../support/fault-rig.ts";
 import type { Kill } from "../support/fault-verdict.ts";
 import { freePort } from "../support/free-ports.ts";
@@ -18,17 +19,22 @@ import { DECIDED, isAsleep, killedAtSteps, type Sleeping } from "../support/slee
 /** Has no handler for SIGTERM. Listens after LATE milliseconds, and answers after SLOW. */
 const PLAIN = `exec node -e 'const { LATE, SLOW } = process.env; const server = require("http").createServer((request, response) => setTimeout(() => response.end(process.pid + "\\n"), SLOW)); setTimeout(() => server.listen(8080), LATE)'`;
 
-/** `env`: of the program. `failpoints`: the environment of procman. */
-type SleeperOptions = { readonly env?: object; readonly folder?: string; readonly failpoints?: NodeJS.ProcessEnv };
+/** `env`, `scale`: of the program. `failpoints`: the environment of procman. */
+type SleeperOptions = {
+  readonly env?: object;
+  readonly scale?: object;
+  readonly folder?: string;
+  readonly failpoints?: NodeJS.ProcessEnv;
+};
 
 async function sleeping(
   context: TestContext,
-  { env = {}, folder = folderFor(context), failpoints = {} }: SleeperOptions = {},
+  { env = {}, scale, folder = folderFor(context), failpoints = {} }: SleeperOptions = {},
 ): Promise<Sleeping> {
   const port = await freePort();
   const cluster = { instances: 2, mode: "share", commonPort: port };
   const web = { id: "web", cmd: PLAIN, node: true, autostart: true, restart: "always", cluster, idle: { after: 1 } };
-  const processes = [{ ...web, env: { LATE: "300", SLOW: "0", ...env } }];
+  const processes = [{ ...web, ...(scale && { scale }), env: { LATE: "300", SLOW: "0", ...env } }];
   const rig = await startRig(context, folder, processes, { env: failpoints });
   await rig.until("web", isAsleep);
   // It may still be opened. (A connection would wake the cluster.)
@@ -93,6 +99,38 @@ for (const part of PARTS) {
     await verdict(own, part === "logger" ? 1 : 0);
   });
 }
+
+test("a cluster that scales to zero: it grows by its load and by hand, and is as large as before when it wakes after kills", async (context) => {
+  const scale = { min: 0, max: 4, targets: { cpu: 0.001 }, upAfter: 1, downAfter: 3_600 };
+  const own = await sleeping(context, { scale, env: { LATE: "0" } });
+  // A new service has a new address.
+  const client = () => clientOf(own.rig.procman.stateDir);
+  const count = ({ instances = [] }: ProcessRecord): number => instances.length;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const isLarge = (record: ProcessRecord): boolean => count(record) === 4 && record.status === "running";
+  // Its connection keeps it awake, its requests are the load.
+  for (let record: ProcessRecord | undefined; record === undefined || !isLarge(record); ) {
+    for (let turn = 0; turn < 50; turn += 1) assert.ok((await ask(own.port, agent)) > 0);
+    record = await (await client()).process("web");
+  }
+  agent.destroy();
+  await own.rig.until("web", isAsleep);
+  for (const [size, part] of [
+    [4, "service"],
+    [2, "keeper"],
+    [3, "service"],
+  ] as const) {
+    if (size !== 4) await (await client()).scale("web", { instances: size });
+    assert.equal(count(await own.rig.until("web", isAsleep)), size);
+    await killed(own, part);
+    const clients = await Promise.all(Array.from({ length: 20 }, () => ask(own.port)));
+    assert.ok(clients.every((pid) => pid > 0));
+    const woken = await own.rig.until("web", (record) => record.status === "running" || isAsleep(record));
+    assert.deepEqual([count(woken), woken.scale?.pinned], [size, size === 4 ? undefined : true]);
+    await own.rig.until("web", isAsleep);
+  }
+  await verdict(own);
+});
 
 test("an instance is killed while it wakes: the client is served", async (context) => {
   const own = await sleeping(context);
