@@ -308,6 +308,7 @@ test("why: what the next schedule sets the size of a cluster to", () => {
   const last = (more: object): string | undefined => explainCluster({ ...record, scale: { ...scale, ...more } }).at(-1);
   assert.match(last({ nextMin: 1, nextMax: 1 }) ?? "", /^From 2026-06-01T18:00:00.* on it has 1 instance\.$/);
   assert.match(last({ nextMin: 4, nextMax: 8 }) ?? "", / on it has at least 4, at most 8 instances\.$/);
+  assert.match(last({ nextMin: 1, nextMax: 1, pinned: true }) ?? "", / has 1 instance, but not while it is pinned\.$/);
 });
 
 test("why: a port for clients that can't be opened, of a process and of a cluster", () => {

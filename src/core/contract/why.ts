@@ -106,7 +106,9 @@ export function explainCluster(
       : [`Its load changes nothing while it is pinned: "procman scale ${id} auto" lets it decide again.`]),
     ...(nextSchedule === undefined
       ? []
-      : [`From ${timeText(nextSchedule)} on it has ${boundsText({ min: nextMin, max: nextMax }) ?? "other bounds"}.`]),
+      : [
+          `From ${timeText(nextSchedule)} on it has ${boundsText({ min: nextMin, max: nextMax }) ?? "other bounds"}${pinned ? ", but not while it is pinned" : ""}.`,
+        ]),
   ];
 }
 
