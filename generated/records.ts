@@ -155,6 +155,8 @@ export type ScaleRecord = {
   readonly max: number;
   /** Instances that its load needs now, within these bounds. */
   readonly desired: number;
+  /** Targets of which the load is not known: it doesn't shrink meanwhile, and grows only by others. */
+  readonly unknown?: readonly string[];
   /** It has a number that was asked for by hand. */
   readonly pinned?: true;
   /** The schedule that has set the bounds, as it is written. */

@@ -162,11 +162,11 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
  * what could not be removed. A folder below another one counts there, too, unless it has a row.
  */
 const BUDGETS: Readonly<Record<string, number>> = {
-  "core/autoscale": 558,
+  "core/autoscale": 576,
   "core/balancer": 3_537,
   "core/base": 2_088,
   "core/config": 9_255,
-  "core/contract": 5_245,
+  "core/contract": 5_278,
   "core/file-watcher": 1_180,
   "core/http": 1_725,
   "core/history": 730,
@@ -181,11 +181,11 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/os": 4_477,
   "core/plugins": 1_837,
   "core/probes": 435,
-  "core/service": 18_269,
+  "core/service": 18_289,
   "core/supervisor": 3_004,
   client: 875,
   "client/connection": 1_740,
-  cli: 8_779,
+  cli: 8_796,
   "cli/output": 867,
   "satellites/boot": 1_072,
   "satellites/dashboard": 6_827,

@@ -7,6 +7,11 @@ export const SCALE_RECORD = openObject(
     min: integer({ description: "Fewest instances now." }),
     max: integer({ description: "Most instances now." }),
     desired: integer({ description: "Instances that its load needs now, within these bounds." }),
+    unknown: optional({
+      type: "array",
+      items: string(),
+      description: "Targets of which the load is not known: it doesn't shrink meanwhile, and grows only by others.",
+    }),
     pinned: optional(literal(true, { description: "It has a number that was asked for by hand." })),
     schedule: optional(string({ description: "The schedule that has set the bounds, as it is written." })),
     nextSchedule: optional(time({ description: "When a schedule sets them next." })),
@@ -45,6 +50,16 @@ export function boundsText({ min, max }: Bounds): string | undefined {
   if (min === undefined || max === undefined) return undefined;
   const instances = max === 1 ? "instance" : "instances";
   return min === max ? `${max} ${instances}` : `at least ${min}, at most ${max} ${instances}`;
+}
+
+/** What keeps a cluster from shrinking, as nothing is known of it. */
+export function unknownText(targets: readonly string[]): string {
+  const each = targets.map((name) =>
+    name.startsWith("metric:")
+      ? `no instance has reported ${name} in the last minute`
+      : `${name} has not been measured yet`,
+  );
+  return `Its load is not known: ${each.join(", and ")}. Until then it doesn't shrink, and grows only by other targets.`;
 }
 
 /** Bytes that one instance uses on average, by cluster; without clusters of which none runs. */

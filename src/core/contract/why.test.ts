@@ -303,6 +303,14 @@ test("why: growth that was refused in the last day is counted, and is no end of 
   assert.deepEqual(explain(record, [refused], NOW).slice(1), ["It has not exited yet."]);
 });
 
+test("why: a target that no instance reports", () => {
+  const scale = { min: 2, max: 8, desired: 2, unknown: ["metric:queue", "cpu"] };
+  assert.equal(
+    explainCluster({ ...record, scale }).at(-1),
+    "Its load is not known: no instance has reported metric:queue in the last minute, and cpu has not been measured yet. Until then it doesn't shrink, and grows only by other targets.",
+  );
+});
+
 test("why: what the next schedule sets the size of a cluster to", () => {
   const scale = { min: 2, max: 8, desired: 2, nextSchedule: "2026-06-01T18:00:00.000Z" };
   const last = (more: object): string | undefined => explainCluster({ ...record, scale: { ...scale, ...more } }).at(-1);

@@ -10,7 +10,7 @@ import { isChange } from "./plan.ts";
 import type { LogEntry, ProcessRecord, RunRecord } from "./records.ts";
 import { rolloutText } from "./rollout-words.ts";
 import { type Incident, isRunEnd, type RunIncident } from "./run-summary.ts";
-import { boundsText } from "./scale-record.ts";
+import { boundsText, unknownText } from "./scale-record.ts";
 import { hasFailed, isAsleep, isRunning, isSkipped } from "./status-sets.ts";
 import { troubleText, whatFollowed } from "./words.ts";
 
@@ -93,7 +93,7 @@ export function explainCluster(
   const { id, scale, instances = [], balancer, sleep } = record;
   const hasTrouble = [balancer?.problem, sleep?.turnedAway, sleep?.busy].some((each) => each !== undefined);
   if (scale === undefined) return record.instances !== undefined && hasTrouble ? [currentState(record)] : [];
-  const { last, refused, pinned, nextSchedule, nextMin, nextMax } = scale;
+  const { last, refused, pinned, unknown, nextSchedule, nextMin, nextMax } = scale;
   return [
     currentState(record),
     ...(last === undefined ? [] : [`${last.from} -> ${last.to} at ${timeText(last.time)}: ${last.reason}.`]),
@@ -101,6 +101,7 @@ export function explainCluster(
       ? []
       : [`Since ${timeText(refused.time)} it stays at ${instances.length}: ${refused.reason}.`]),
     ...formerRefusals(incidents, now),
+    ...(unknown === undefined ? [] : [unknownText(unknown)]),
     ...(pinned === undefined
       ? []
       : [`Its load changes nothing while it is pinned: "procman scale ${id} auto" lets it decide again.`]),

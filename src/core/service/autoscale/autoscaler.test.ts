@@ -308,6 +308,15 @@ test("a refusal of the operation is reported once, and the operation tried again
   assert.equal(state.count, 4);
 });
 
+test("a target that nobody reports is named in the record, but not while nothing is decided", () => {
+  const { clock, state, record } = rig({ targets: [...SCALE.targets, { name: "metric:queue", limit: 5 }] });
+  clock.advance(1_000);
+  assert.deepEqual(record()?.unknown, ["metric:queue"]);
+  state.pinned = true;
+  clock.advance(1_000);
+  assert.equal(record()?.unknown, undefined);
+});
+
 test("schedules set the bounds at their times, also when the wall clock jumps", () => {
   const morning = [
     { pattern: "0 8 * * *", timeZone: "UTC", min: 4 },

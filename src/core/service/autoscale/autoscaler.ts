@@ -53,6 +53,8 @@ type ScaledCluster = {
   spec: ScaleSpec;
   bounds: ScheduledBounds & { readonly since: number };
   state: ScaleState;
+  /** Targets of which the load is not known now. */
+  unknown: readonly string[];
   /** undefined: nothing is decided now. */
   outcome?: ScaleOutcome | undefined;
   /** Why it didn't get what it needs. */
@@ -89,7 +91,7 @@ export class Autoscaler implements Subsystem {
     for (const [id, { spec, ids }] of present) {
       const known = this.#clusters.get(id);
       if (known !== undefined && isDeepStrictEqual(known.spec, spec)) known.ids = ids;
-      else this.#clusters.set(id, { ids, spec, bounds: this.#boundsOf(spec), state: NO_SAMPLES });
+      else this.#clusters.set(id, { ids, spec, bounds: this.#boundsOf(spec), state: NO_SAMPLES, unknown: [] });
     }
     if (this.#clusters.size > 0 && this.#cancel === undefined) this.#arm();
   }
@@ -122,7 +124,7 @@ export class Autoscaler implements Subsystem {
   decorate(record: ProcessRecord): ProcessRecord {
     const known = record.type === "cluster" ? this.#clusters.get(record.id) : undefined;
     if (known === undefined) return record;
-    const { bounds, outcome, refusal, spec } = known;
+    const { bounds, outcome, refusal, spec, unknown } = known;
     const { min, max, next, by } = bounds;
     const count = record.instances?.length ?? 0;
     const isPinned = this.#ports.scaler.isPinned(record.id);
@@ -134,6 +136,7 @@ export class Autoscaler implements Subsystem {
         min,
         max,
         desired: outcome?.desired ?? count,
+        ...(unknown.length > 0 && { unknown: [...unknown] }),
         ...(isPinned && { pinned: true }),
         ...(by !== undefined && { schedule: by.pattern }),
         ...(next !== undefined && nextOf(next)),
@@ -175,6 +178,7 @@ export class Autoscaler implements Subsystem {
     const wall = this.#clock.wall();
     if (this.#isHeld(id, record)) {
       cluster.state = NO_SAMPLES;
+      cluster.unknown = [];
       cluster.outcome = undefined;
       this.#settle(id, cluster, "its load decides nothing now");
       return 0;
@@ -183,6 +187,7 @@ export class Autoscaler implements Subsystem {
       cluster.bounds = this.#boundsOf(cluster.spec);
     const policy = { ...cluster.spec, min: cluster.bounds.min, max: cluster.bounds.max };
     const sample = sampleOf(record, policy.targets, { at, wall, freeBytes });
+    cluster.unknown = sample.serving === 0 ? [] : unknownOf(sample, policy);
     const outcome = scaleStep(cluster.state, sample, policy);
     cluster.state = outcome.state;
     cluster.outcome = outcome;
@@ -265,6 +270,10 @@ function nextOf({ at, min, max, timeZone }: NextBounds): Partial<NonNullable<Pro
 function inOneLine({ message }: ProcmanError): string {
   const [first = "", ...others] = message.split("\n");
   return others.length === 0 ? first : `${first}; "procman validate" shows it`;
+}
+
+function unknownOf({ loads }: ScaleSample, { targets }: ScalePolicy): readonly string[] {
+  return targets.flatMap(({ name }) => (loads.has(name) ? [] : [name]));
 }
 
 /** Whether anything of its load is known. */
