@@ -6,6 +6,7 @@ import {
   integer,
   type JsonSchema,
   list,
+  literal,
   openObject,
   optional,
   reference,
@@ -101,11 +102,14 @@ const OWN = {
   PlannedRun: openObject(
     {
       process: text("Id."),
-      action: enumeration(["start", "terminate", "restart"], { description: "What is planned." }),
+      action: enumeration(["start", "terminate", "restart", "scale"], { description: "What is planned." }),
       time: time({ description: "When." }),
       timeZone: optional(text("Time zone of the schedule, if one is configured.")),
+      min: optional(integer({ description: "Of `scale`: the least number of instances from then on." })),
+      max: optional(integer({ description: "Of `scale`: the most instances from then on." })),
+      pinned: optional(literal(true, { description: "The number of instances is pinned, so that nothing changes." })),
     },
-    { description: "A start or stop that is planned." },
+    { description: "A start, a stop or a size that is planned." },
   ),
   UpgradeReport: openObject(
     {
@@ -161,7 +165,7 @@ const OWN = {
         list(
           openObject({
             process: text("Id."),
-            action: enumeration(["start", "terminate"], { description: "What the schedule does." }),
+            action: enumeration(["start", "terminate", "scale"], { description: "What the schedule does." }),
             pattern: text("The cron pattern."),
             timeZone: optional(text("Its time zone, if one is configured.")),
             next: optional(time({ description: "The next time; absent: never." })),

@@ -185,7 +185,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/supervisor": 3_004,
   client: 875,
   "client/connection": 1_740,
-  cli: 8_796,
+  cli: 8_802,
   "cli/output": 867,
   "satellites/boot": 1_072,
   "satellites/dashboard": 6_827,

@@ -414,13 +414,20 @@ test("validate: all problems, exit code 78", async (t) => {
 
 test("validate --json: each schedule with what it does", async (t) => {
   const job = { id: "job", cmd: "x", cron: "0 3 * * *", terminate: "0 4 * * *" };
-  const { run } = desk(t, { "procman.json": JSON.stringify({ processes: [job] }) });
+  const web = {
+    id: "web",
+    cmd: "x",
+    cluster: { instances: 1, startPort: 3_001, commonPort: 3_000 },
+    scale: { max: 4, schedules: [{ cron: "0 8 * * *", min: 2 }] },
+  };
+  const { run } = desk(t, { "procman.json": JSON.stringify({ processes: [job, web] }) });
   const { next } = JSON.parse((await run("validate", "--json")).stdout) as { readonly next: readonly object[] };
   assert.deepEqual(
     next.map((each) => ({ ...each, next: "later" })),
     [
       { process: "job", action: "start", pattern: "0 3 * * *", next: "later" },
       { process: "job", action: "terminate", pattern: "0 4 * * *", next: "later" },
+      { process: "web", action: "scale", pattern: "0 8 * * *", next: "later" },
     ],
   );
 });

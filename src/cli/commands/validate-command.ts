@@ -91,18 +91,24 @@ function unreadable(file: string | undefined, { message }: ProcmanError): Config
 
 type ShownSchedule = {
   readonly process: string;
-  readonly action: "start" | "terminate";
+  readonly action: "start" | "terminate" | "scale";
   readonly pattern: string;
   readonly timeZone?: string;
 };
 
 function schedules(config: Config): readonly ShownSchedule[] {
-  return eachOnce(config).flatMap(({ id, cluster, cron, terminate, timeZone }) => {
+  return eachOnce(config).flatMap(({ id, cluster, cron, terminate, timeZone, scale }) => {
     const process = cluster?.id ?? id;
     const zone = timeZone === undefined ? {} : { timeZone };
     return [
       ...(cron === undefined ? [] : [{ process, action: "start" as const, pattern: cron, ...zone }]),
       ...(terminate === undefined ? [] : [{ process, action: "terminate" as const, pattern: terminate, ...zone }]),
+      ...(scale?.schedules ?? []).map((schedule) => ({
+        process,
+        action: "scale" as const,
+        pattern: schedule.pattern,
+        ...(schedule.timeZone !== undefined && { timeZone: schedule.timeZone }),
+      })),
     ];
   });
 }
