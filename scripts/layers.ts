@@ -175,7 +175,7 @@ const BUDGETS: Readonly<Record<string, number>> = {
   "core/ipc": 850,
   "core/keeper": 4_469,
   "core/log-store": 3_130,
-  "core/logger": 2_724,
+  "core/logger": 2_729,
   "core/metrics": 1_052,
   "core/node-preload": 585,
   "core/os": 4_477,

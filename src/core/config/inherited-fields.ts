@@ -230,7 +230,7 @@ class Family {
 
   #problemOf(heir: Heir, nameOf: NameOf): string | undefined {
     const target = targetOf(heir);
-    // What can't be an id is told by the schema.
+    // The schema reports what can't be an id.
     if (target === undefined || target === "") return undefined;
     if (!this.#byId.has(target)) {
       const hint = this.#hints.get(target) ?? didYouMean(target, [...this.#byId.keys()].map(String));

@@ -46,7 +46,7 @@ export async function deploymentEnd(
   throw new ProcmanError("deploy-failed", `Cannot deploy ${release}: ${problem}; ${end}`);
 }
 
-/** A reader that is slower than the commands is told that it misses some. */
+/** The lines since the last answer; a note in front counts those that a slow reader has missed. */
 function newLines({ lines, next }: DeploymentRecord, after: number): readonly string[] {
   const missed = next - lines.length - (after > next ? 0 : after);
   if (lines.length === 0 || missed <= 0) return lines;

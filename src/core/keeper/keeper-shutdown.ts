@@ -70,7 +70,7 @@ export class KeeperShutdown {
     this.#closed();
   }
 
-  /** The next logger has got all captures: it writes what one that was killed in between has left. */
+  /** The next logger has got all captures: it writes what the killed one has left. */
   loggerStarted(): void {
     if (this.#isClosingLogger) this.#options.logger.send({ t: "close" });
   }
@@ -110,7 +110,7 @@ export class KeeperShutdown {
     while ((service.isRunning || logger.isRunning) && performance.now() < deadline) await sleep(GONE_POLL_MS);
   }
 
-  /** One that waits for its next start has output to write, too. */
+  /** A logger that was killed, and waits for its next start, is started at once: programs have printed meanwhile. */
   async #closeLogger(): Promise<void> {
     const { logger, state } = this.#options;
     if (!logger.isUp && state() === undefined) return logger.retire();

@@ -4,6 +4,7 @@ import {
   constants,
   createReadStream,
   createWriteStream,
+  existsSync,
   lstatSync,
   openSync,
   readSync,
@@ -52,11 +53,14 @@ export function isLeftover(name: string): boolean {
  * the file. gzip ends with the size of its content (RFC 1952, 2.3.1).
  */
 export function isCompressed(log: FoundFile, name: string): boolean {
+  const plain = lstatSync(log.entry(name), { throwIfNoEntry: false });
+  // Another logger has removed one of the two meanwhile.
+  if (plain === undefined || !existsSync(log.entry(`${name}.gz`))) return false;
   const { fd, stat } = openFound({ ...log, name: `${name}.gz` }, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const size = Buffer.alloc(4);
     const read = readSync(fd, size, 0, 4, Math.max(0, stat.size - 4));
-    return read === 4 && size.readUInt32LE() === lstatSync(log.entry(name)).size % 2 ** 32;
+    return read === 4 && size.readUInt32LE() === plain.size % 2 ** 32;
   } finally {
     closeSync(fd);
   }

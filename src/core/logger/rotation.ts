@@ -122,7 +122,8 @@ export class LogRotation {
   #removeCompressed(path: string): void {
     this.#try(path, "tidy", (log) => {
       const files = archived(log);
-      for (const file of files) if (files.includes(`${file}.gz`) && isCompressed(log, file)) remove(log.entry(file));
+      const names = new Set(files);
+      for (const file of files) if (names.has(`${file}.gz`) && isCompressed(log, file)) remove(log.entry(file));
     });
   }
 

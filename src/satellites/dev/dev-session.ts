@@ -35,7 +35,7 @@ export type DevSessionOptions = {
   readonly title: string;
   /** What else is to be said of it. */
   readonly remarks: readonly string[];
-  /** The first line beside a procman that runs already; undefined: nothing is shown of one that was started at the same time. */
+  /** The first line if another procman runs already; undefined: with `--exit-with`, its lines are not shown. */
   readonly titleBeside: string | undefined;
   /** The processes whose lines are shown of a procman that runs already. */
   readonly named: NamedProcesses;

@@ -163,7 +163,7 @@ export class DeploySteps {
     }
   }
 
-  /** `release`: the one that the commands are for, which has its id as its name, or where the link has led before. */
+  /** `release`: id of the release that the commands get, or, before the first release, the target of the link. */
   async #commands(step: "prepare" | "before" | "after", release: string): Promise<void> {
     const { current, folder } = this.#run.releases;
     const place = isReleaseId(release) ? join(folder, release) : resolve(dirname(current), release);

@@ -76,7 +76,7 @@ export class HostRollout implements Subsystem {
     return this.#stored.record;
   }
 
-  /** The one that it takes part in now. */
+  /** The rollout in which this host takes part now. */
   get mark(): StateRecord["rollout"] {
     const { id, by, time } = this.#held ?? {};
     return id === undefined || time === undefined ? undefined : compact({ id, by, time });
